@@ -1,0 +1,1 @@
+"""Compiled numeric kernels: they know arrays and nothing else."""

@@ -1,0 +1,1 @@
+"""What is asked: schemas, scores, exact scores, references, starts."""

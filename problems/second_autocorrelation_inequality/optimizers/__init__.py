@@ -1,0 +1,1 @@
+"""Programs that improve constructions; data to the engine, run in a sandbox only."""

@@ -1,0 +1,27 @@
+"""Fixtures that every part of the suite shares."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def constructions():
+    """Load published constructions: `constructions(problem, name)` gives the values; skips where they are not at hand.
+
+    They belong to others and are not part of the project: EVOCORE_CONSTRUCTIONS names their folder, and a folder
+    `shared/data/constructions` beside the project is found by itself.
+    """
+    folder = Path(os.environ.get("EVOCORE_CONSTRUCTIONS", ROOT.parent / "shared" / "data" / "constructions"))
+
+    def load(problem: str, name: str):
+        path = folder / problem / f"{name}.json"
+        if not path.exists():
+            pytest.skip(f"published construction {problem}/{name}.json is not at hand (set EVOCORE_CONSTRUCTIONS)")
+        return json.loads(path.read_text())
+
+    return load

@@ -1,0 +1,1 @@
+"""The protected scoring process."""
