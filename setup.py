@@ -1,13 +1,16 @@
 """The compiler and the folder map; everything else about the package stands in pyproject.toml.
 
-Three top-level folders are sub-packages of `evocore` under shorter names than PyPI would leave them. Every
+Three top-level folders are sub-packages of `evocore`: their own names belong to other people's packages. Every
 `kernels/_topic.pyx` becomes the extension `evocore.kernels._topic`.
 """
 
 import os
+import shutil
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 FOLDERS = {
@@ -24,12 +27,25 @@ if os.environ.get("EVOCORE_SANITIZE"):
     COMPILE_FLAGS += ["-g", "-O1", "-fno-omit-frame-pointer", f"-fsanitize={os.environ['EVOCORE_SANITIZE']}"]
 LINK_FLAGS = [f for f in COMPILE_FLAGS if f.startswith("-fsanitize")]
 
-packages = []
-for name, folder in FOLDERS.items():
-    if (ROOT / folder / "__init__.py").exists():
-        packages += [name, *(f"{name}.{sub}" for sub in find_packages(str(ROOT / folder)))]
 
-headers = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "kernels").glob("*.h"))
+class BuildExtensions(build_ext):
+    """Say in one sentence what is missing when nothing can be compiled here."""
+
+    def build_extensions(self):
+        """Look for the compiler and for Python's headers before the first file is compiled."""
+        command = self.compiler.compiler_so[0]
+        headers = Path(sysconfig.get_path("include"), "Python.h")
+        if shutil.which(command) is None:
+            raise SystemExit(
+                f"evocore: its kernels need a C compiler and '{command}' is not there: install one "
+                "(Debian, Ubuntu: apt install gcc python3-dev; Fedora: dnf install gcc python3-devel) and try again."
+            )
+        if not headers.exists():
+            raise SystemExit(
+                f"evocore: its kernels need Python's C headers and {headers} is not there: install them "
+                "(Debian, Ubuntu: apt install python3-dev; Fedora: dnf install python3-devel) and try again."
+            )
+        super().build_extensions()
 
 
 def extension(pyx: Path) -> Extension:
@@ -40,14 +56,19 @@ def extension(pyx: Path) -> Extension:
         f"evocore.kernels.{topic}",
         [str(pyx.relative_to(ROOT)), *units],
         include_dirs=["kernels"],
-        depends=headers,
+        depends=sorted(str(p.relative_to(ROOT)) for p in pyx.parent.glob("*.h")),
         extra_compile_args=COMPILE_FLAGS,
         extra_link_args=LINK_FLAGS,
     )
 
 
+packages = []
+for name, folder in FOLDERS.items():
+    packages += [name, *(f"{name}.{sub}" for sub in find_packages(str(ROOT / folder)))]
+
 setup(
     packages=packages,
     package_dir=FOLDERS,
     ext_modules=[extension(p) for p in sorted((ROOT / "kernels").glob("_*.pyx"))],
+    cmdclass={"build_ext": BuildExtensions},
 )

@@ -50,8 +50,10 @@ def function_curve(problem: Problem, x: FloatArray) -> Curve:
     if problem.slug in _INTERVALS:
         name, start, stop = _INTERVALS[problem.slug]
         title = f"{name}: step function, {len(x):,} values on [{start:g}, {stop:g}]"
-        return Curve(np.linspace(start, stop, len(x) + 1), x, title, "x", is_steps=True)
-    edges = np.arange(len(x) + 1) - 0.5
+        return Curve(
+            start + (stop - start) * np.arange(len(x) + 1, dtype=np.float64) / len(x), x, title, "x", is_steps=True
+        )
+    edges = np.arange(len(x) + 1, dtype=np.float64) - 0.5
     return Curve(edges, x, f"the {len(x):,} values", "index", is_steps=True)
 
 
@@ -82,7 +84,7 @@ def _convolve(a: FloatArray, b: FloatArray) -> FloatArray:
     """Full linear convolution by FFT: a picture needs no more than its 1e-15 relative to the maximum."""
     n = len(a) + len(b) - 1
     size = 1 << (n - 1).bit_length()
-    return np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:n]
+    return np.asarray(np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:n], np.float64)
 
 
 def _overlap(x: FloatArray) -> Curve:
@@ -90,7 +92,7 @@ def _overlap(x: FloatArray) -> Curve:
     n = len(x)
     h = x * (n / 2 / x.sum())
     values = _convolve(h, (1 - h)[::-1])[::-1] * (2 / n)
-    shifts = np.arange(1 - n, n) * (2 / n)
+    shifts = np.arange(1 - n, n, dtype=np.float64) * (2 / n)
     return Curve(shifts, values, "overlap  ∫ h(t) (1 − h(t + s)) dt", "shift s", has_plateau=True)
 
 
@@ -98,7 +100,7 @@ def _autoconvolution(x: FloatArray) -> Curve:
     """(f∗f)(t) / (∫f)² at the breakpoints t = -1/2 + (k+1)/(2n), for f on [-1/4, 1/4]."""
     n = len(x)
     values = _convolve(x, x) * (2 * n / x.sum() ** 2)
-    points = (np.arange(2 * n - 1) + 1) / (2 * n) - 0.5
+    points = (np.arange(2 * n - 1, dtype=np.float64) + 1) / (2 * n) - 0.5
     return Curve(points, values, "autoconvolution  (f∗f)(t) / (∫f)²", "t", has_plateau=True)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,8 @@ def draw(
     score = f"{progress[-1][1]:.10g}" if progress else f"{problem.score(x):.10g}"
     figure.suptitle(f"{problem.title}: {score}", fontsize=13, color=INK)
     # Two sub-figures, so that the labels beside the progress do not take their room from the curves as well.
-    upper, lower = figure.subfigures(2, 1, height_ratios=[len(curves), 1])
+    parts: Any = figure.subfigures(2, 1, height_ratios=[len(curves), 1])
+    upper, lower = parts
     all_axes = [*upper.subplots(len(curves), 1, squeeze=False)[:, 0], lower.subplots()]
     for axes, curve in zip(all_axes, curves, strict=False):
         _draw_curve(axes, curve)
@@ -100,7 +101,7 @@ def _draw_plateau(axes: Axes, curve: Curve) -> None:
 
 def _draw_progress(axes: Axes, problem: Problem, progress: Sequence[tuple[float, float]], seconds: float) -> None:
     arrow = "smaller is better" if problem.direction == "minimize" else "greater is better"
-    axes.set_title(f"best exact score over time ({arrow})", loc="left", fontsize=10, color=INK)
+    axes.set_title(f"best score over time ({arrow})", loc="left", fontsize=10, color=INK)
     axes.set_xlabel("seconds", fontsize=9, color=INK)
     axes.ticklabel_format(axis="y", useOffset=False)
     if not progress:
@@ -129,13 +130,18 @@ def _draw_progress(axes: Axes, problem: Problem, progress: Sequence[tuple[float,
             fontsize=8,
             color=INK,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": GREY,
+                "linewidth": 0.6,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "relpos": (0, 0.5),
+            },
         )
 
 
-def interesting_range(
-    problem: Problem, progress: Sequence[tuple[float, float]], seconds: float
-) -> tuple[float, float]:
+def interesting_range(problem: Problem, progress: Sequence[tuple[float, float]], seconds: float) -> tuple[float, float]:
     """Choose the scores between which the progress is drawn.
 
     From a little beyond the best of run and references to what the run had reached after a twentieth of its time, or

@@ -1,0 +1,56 @@
+# One target a habit; `make` alone lists them. PYTHON=... chooses the interpreter of another environment.
+PYTHON ?= python
+RUN := $(PYTHON) -P -m
+TREE := build/tree
+
+.DEFAULT_GOAL := help
+.PHONY: help install check lint format typecheck layers test long coverage bench sanitize clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install:  ## editable install with everything that development needs
+	$(PYTHON) -m pip install -e '.[dev]'
+
+check: lint typecheck layers test  ## everything that has to pass before a commit
+
+lint:  ## style and common mistakes (ruff)
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+
+format:  ## rewrite the sources in the house format
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+$(TREE): FORCE
+	@rm -rf $@ && .ci/link-tree $@
+FORCE:
+
+typecheck: $(TREE)  ## mypy, strict, over the sources under their import names
+	cd $(TREE) && $(abspath $(shell command -v $(PYTHON))) -m mypy --config-file $(CURDIR)/pyproject.toml -p evocore
+
+layers: $(TREE)  ## who may import whom (import-linter)
+	cd $(TREE) && lint-imports --no-logo --no-cache $(CURDIR)/pyproject.toml
+
+test:  ## the test suite
+	pytest
+
+long:  ## the tests that take minutes as well
+	pytest -m 'long or not long'
+
+coverage:  ## the test suite with branch coverage over the four folders
+	pytest --cov --cov-report=term-missing:skip-covered
+
+bench:  ## measure the kernels
+	evocore bench
+
+sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers, in an environment of their own
+	rm -rf build/sanitize && $(PYTHON) -m venv build/sanitize
+	EVOCORE_SANITIZE=address,undefined build/sanitize/bin/pip install -q '.[test]'
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	UBSAN_OPTIONS=halt_on_error=1 build/sanitize/bin/pytest tests/kernels
+
+clean:  ## remove what builds and tools leave behind
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -f kernels/_*.c
