@@ -168,7 +168,7 @@ class ScoreTable:
     Attributes
     ----------
     accuracy, seconds, memory : (n_rows, n_columns) float64 arrays
-        Views of what is in use; one row a source, one column a task, in order of arrival.
+        Views of what is in use; one row a source, one column a task.
     """
 
     def __init__(self) -> None:
@@ -191,10 +191,16 @@ class ScoreTable:
         """Peak memory in bytes."""
         return self._data[2, : len(self.rows), : len(self.columns)]
 
+    def add_task(self, task: str) -> int:
+        """Return a task's column. Columns follow the order of the `task` events, whichever result comes in first."""
+        column = self.columns.setdefault(task, len(self.columns))
+        self._grow()
+        return column
+
     def put(self, sha: str, task: str, score: TaskScore) -> None:
         """Set a source's score on a task."""
+        column = self.add_task(task)
         row = self.rows.setdefault(sha, len(self.rows))
-        column = self.columns.setdefault(task, len(self.columns))
         self._grow()
         self._data[:, row, column] = (score.accuracy, score.seconds_to_best, score.peak_memory)
 
@@ -245,6 +251,7 @@ class Forest:
         self._island_of: dict[int, int] = {}
         self._children: dict[int, list[int]] = {}
         self._admitted_shas: set[str] = set()
+        self._attempts: dict[tuple[str, str], dict[int, TaskScore]] = {}
 
     def apply(self, event: EventLike) -> None:
         """Take one event in; kinds that the forest does not know pass by."""
@@ -328,6 +335,7 @@ class Forest:
     def _task(self, _seq: int, data: Mapping[str, Any]) -> None:
         record = TaskRecord(data["hash"], data["name"], data["task_kind"], data["role"], data["epoch"])
         self.tasks[record.hash] = record
+        self.table.add_task(record.hash)
 
     def _epoch(self, _seq: int, data: Mapping[str, Any]) -> None:
         self.epoch = data["number"]
@@ -373,11 +381,13 @@ class Forest:
     def _evaluation(self, _seq: int, data: Mapping[str, Any]) -> None:
         self.finished.add(data["key"])
         sha, task = data["sha"], data["task"]
-        scores = self.scores.setdefault(sha, {})
-        score = _mean_with(scores.get(task), data)
+        fresh = TaskScore(data["accuracy"], data["seconds_to_best"], float(data["peak_memory"]), data["status"])
+        attempts = self._attempts.setdefault((sha, task), {})
+        attempts[data["attempt"]] = fresh
+        score = fresh if len(attempts) == 1 else _mean([attempts[number] for number in sorted(attempts)])
         if sha in self._admitted_shas:
             self.reshaped += 1
-        scores[task] = score
+        self.scores.setdefault(sha, {})[task] = score
         self.table.put(sha, task, score)
 
     def _node(self, seq: int, data: Mapping[str, Any]) -> None:
@@ -391,7 +401,7 @@ class Forest:
             source_sha=sha,
             operator=data["operator"],
             description=data["description"],
-            evaluation=None if scores is None else Evaluation(dict(scores)),
+            evaluation=None if scores is None else Evaluation({task: scores[task] for task in sorted(scores)}),
             admitted=data["admitted"],
             verdict=data["verdict"],
             round=data["round"],
@@ -439,21 +449,14 @@ class Forest:
         self.reshaped += 1
 
 
-def _mean_with(old: TaskScore | None, data: Mapping[str, Any]) -> TaskScore:
-    """Add one attempt to the running means of a score."""
-    fresh = TaskScore(data["accuracy"], data["seconds_to_best"], float(data["peak_memory"]), data["status"])
-    if old is None:
-        return fresh
-    count = old.attempts + 1
-
-    def mean(a: float, b: float) -> float:
-        return (a * old.attempts + b) / count
-
+def _mean(attempts: list[TaskScore]) -> TaskScore:
+    """Take the means of a task's attempts; in the order of their numbers, so that completion order cannot show."""
+    count = len(attempts)
     return TaskScore(
-        mean(old.accuracy, fresh.accuracy),
-        mean(old.seconds_to_best, fresh.seconds_to_best),
-        mean(old.peak_memory, fresh.peak_memory),
-        fresh.status if old.status == "ok" else old.status,
+        sum(one.accuracy for one in attempts) / count,
+        sum(one.seconds_to_best for one in attempts) / count,
+        sum(one.peak_memory for one in attempts) / count,
+        next((one.status for one in attempts if one.status != "ok"), "ok"),
         count,
     )
 
