@@ -1,1 +1,37 @@
-"""What is asked: schemas, scores, exact scores, references, starts."""
+"""What is asked: schemas, scores, exact scores, references, starts.
+
+`problem("erdos-min-overlap")` gives a built-in problem, `problem("./my_problem")` one from a folder. Importing this
+package imports no problem and no numeric library; asking for a problem imports that one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evocore.problems.registry import load_folder, optimizers, problem, problem_files, problems
+
+if TYPE_CHECKING:
+    from evocore.problems.base import Enclosure, Exact, ExactResult, Problem, Reference
+
+_BASE = ("Enclosure", "Exact", "ExactResult", "Problem", "Reference")
+
+__all__ = [  # noqa: RUF022 (grouped: finding problems, then writing them)
+    "load_folder",
+    "optimizers",
+    "problem",
+    "problem_files",
+    "problems",
+    "Enclosure",
+    "Exact",
+    "ExactResult",
+    "Problem",
+    "Reference",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BASE:
+        from evocore.problems import base
+
+        return getattr(base, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,105 @@
+"""Annealed log-sum-exp with a diverse pool at about a hundred cells, then a race of the best to finer resolution.
+
+h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the basin:
+members of the pool are disturbed and quenched hundreds of times a second; then the best few are refined, for
+what refinement gains differs by more than the basins do.
+"""
+
+from typing import Annotated
+
+import numpy as np
+
+from evocore.optim import Range, Search, hops, ladder, multistart, race, refine, run_stages
+
+GOOD_FOR = ("cold", "warm")
+
+N_LOW: Annotated[int, Range(60, 110)] = 90
+N_HIGH: Annotated[int, Range(111, 180)] = 130
+SUPPORT_LOW: Annotated[float, Range(0.6, 0.76)] = 0.7
+SUPPORT_HIGH: Annotated[float, Range(0.77, 0.95)] = 0.82
+NOISE_LOW: Annotated[float, Range(0.05, 0.6, log=True)] = 0.3
+NOISE_HIGH: Annotated[float, Range(0.7, 4.0, log=True)] = 1.6
+BETA_START: Annotated[float, Range(30, 500, log=True)] = 100.0
+BETA_END: Annotated[float, Range(1e5, 1e7, log=True)] = 1e6
+N_STAGES: Annotated[int, Range(4, 16)] = 8
+N_ITERATIONS: Annotated[int, Range(20, 200, log=True)] = 60
+HOP_BETA_LOW: Annotated[float, Range(100, 2000, log=True)] = 300.0
+HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
+HOP_STAGES: Annotated[int, Range(3, 12)] = 6
+POLISH_WITHIN: Annotated[float, Range(1e-6, 1e-4, log=True)] = 6e-6
+RACE_ENTRANTS: Annotated[int, Range(2, 16)] = 6
+RACE_BETA: Annotated[float, Range(300, 1e4, log=True)] = 1000.0
+REFINE_BETA: Annotated[float, Range(1e3, 1e5, log=True)] = 5e3
+REHEAT_LOW: Annotated[float, Range(300, 1e4, log=True)] = 1e3
+REHEAT_HIGH: Annotated[float, Range(3e4, 1e6, log=True)] = 2e5
+N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
+
+
+def random_start(rng):
+    """Logits: white noise, pushed down outside a random support."""
+    n = int(rng.integers(N_LOW, N_HIGH + 1))
+    x = rng.standard_normal(n) * rng.uniform(NOISE_LOW, NOISE_HIGH)
+    u = np.abs((np.arange(n) + 0.5) / n * 2 - 1)
+    x[u > rng.uniform(SUPPORT_LOW, SUPPORT_HIGH)] -= 4.0
+    return x
+
+
+def fresh(search: Search, until: float) -> None:
+    if not search.is_warm:
+        multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
+
+
+def hop(search: Search, until: float) -> None:
+    hops(
+        search,
+        until,
+        beta_low=HOP_BETA_LOW,
+        beta_high=HOP_BETA_HIGH,
+        beta_end=BETA_END,
+        n_stages=HOP_STAGES,
+        n_iterations=N_ITERATIONS,
+        polish_beta=20 * BETA_END,
+        polish_within=POLISH_WITHIN,
+        n_limits=(N_LOW, N_HIGH),
+    )
+
+
+def race_finer(search: Search, until: float) -> None:
+    race(
+        search,
+        until,
+        entrants=RACE_ENTRANTS,
+        factor=2,
+        beta_first=RACE_BETA,
+        beta_low=REHEAT_LOW,
+        beta_high=REHEAT_HIGH,
+        beta_end=20 * BETA_END,
+        n_max=N_MAX,
+    )
+
+
+def refine_best(search: Search, until: float) -> None:
+    refine(
+        search,
+        until,
+        factor=2,
+        beta_first=REFINE_BETA,
+        beta_low=REHEAT_LOW,
+        beta_high=REHEAT_HIGH,
+        beta_end=100 * BETA_END,
+        n_max=N_MAX,
+    )
+
+
+STAGES = [
+    (fresh, 0.1),
+    (hop, 0.45),
+    (race_finer, 0.2),
+    (refine_best, 0.1),
+    (refine_best, 0.15),
+]
+
+
+def optimize(problem, start, seed, deadline, offer):
+    """Improve `start` until the deadline."""
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer))

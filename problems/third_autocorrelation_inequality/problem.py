@@ -1,0 +1,115 @@
+"""Third autocorrelation inequality: like the first, with f of either sign."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from evocore.errors import InvalidConstruction
+from evocore.problems.autocorrelation import (
+    StepFunctionProblem,
+    fft_autoconvolution,
+    finite_score,
+    moderate,
+    peak_convolution,
+)
+from evocore.problems.base import ExactResult, Reference, Vector
+
+SMALLEST_INTEGRAL_SQUARED = 1e-9
+
+STATEMENT = """\
+Find a real function f on [-1/4, 1/4], of either sign, for which the maximum of f*f is as small as possible against the
+square of its integral:
+
+    minimize  |max (f*f)(t)| / (∫ f)²,   where (f*f)(t) = ∫ f(x) f(t - x) dx.
+
+Submit f as a step function: n values f[0..n-1] on n equal cells, 1 ≤ n ≤ 100,000, with (∫ f)² ≥ 1e-9 for
+∫ f = Σ f[i] / (2n). The score is
+
+    2n · |max_k Σ_i f[i] f[k-i]| / (Σ_i f[i])².
+
+Only the positive peak counts: very negative values of f*f cost nothing. (Where the literature takes max |f*f| instead,
+that value is reported as `max_abs`.)
+"""
+
+
+class ThirdAutocorrelation(StepFunctionProblem):
+    """Minimise `|max f*f| / (∫f)^2` over real f."""
+
+    slug = "third-autocorrelation-inequality"
+    title = "Third autocorrelation inequality (upper bound)"
+    statement = STATEMENT
+    direction = "minimize"
+    arena_id = 4
+    max_length = 100_000
+    min_improvement = 1e-5
+    gain_floor = 1e-4
+    # f*f has integral (∫f)^2 over an interval of length 1, so that its maximum is at least (∫f)^2.
+    proven_bound = 1.0
+    alarm_margin = 5e-3
+    default_size = 200
+    references = (
+        Reference("Vinuesa", 1.45810, 2010, "paper", "best published value before 2025"),
+        Reference("AlphaEvolve", 1.4556427953745403, 2025, "paper", "arXiv 2506.13131"),
+        Reference("Together AI", 1.4545548626983, 2026, "arena", "togethercomputer/EinsteinArena-new-SOTA"),
+        Reference("Poolish", 1.4508066395, 2026, "arena", "EinsteinArena leaderboard, August 2026"),
+        Reference("MILO", 1.4488860143, 2026, "paper", "arXiv 2609.38349"),
+    )
+
+    def score(self, x: Vector) -> float:
+        """Compute `abs(max(np.convolve(f, f) * dx)) / (np.sum(f) * dx)**2` with `dx = 0.5 / n`."""
+        f = self.check(x)
+        dx = 0.5 / len(f)
+        with np.errstate(all="ignore"):
+            integral_squared = (np.sum(f) * dx) ** 2
+            if integral_squared < SMALLEST_INTEGRAL_SQUARED:
+                raise InvalidConstruction(
+                    f"expected (sum of values / (2n))^2 >= 1e-9, got {float(integral_squared)!r}: multiply all values "
+                    f"by a power of two"
+                )
+            return finite_score(abs(peak_convolution(f) * dx) / integral_squared)
+
+    def fast(self, x: Vector) -> float:
+        """Compute the same by FFT, to about 1e-13 where the values do not cancel."""
+        f = self.check(x)
+        dx = 0.5 / len(f)
+        with np.errstate(all="ignore"):
+            if (np.sum(f) * dx) ** 2 < SMALLEST_INTEGRAL_SQUARED:
+                raise InvalidConstruction("expected (sum of values / (2n))^2 >= 1e-9, got less")
+        f = moderate(f)
+        return finite_score(abs(fft_autoconvolution(f).max() * dx) / (np.sum(f) * dx) ** 2)
+
+    def exact(self, x: Vector) -> ExactResult:
+        """Return `2n |max_k sum_i f_i f_{k-i}| / (sum f)^2` as a rational, and `max_abs`, the same with `max |.|`.
+
+        The maximum over integer lags is the true supremum of f*f: between neighbouring multiples of the cell width
+        the overlap of every pair of cells changes linearly, so that f*f is linear there and peaks at an end.
+        """
+        from evocore.problems.exact import autoconvolution, to_integers
+
+        f = self.check(x)
+        values = to_integers(f)
+        total = values.total()
+        if not total:
+            return ExactResult.invalid("expected a sum of values that is not zero, got exactly zero")
+        lags = autoconvolution(values)
+        largest, smallest = lags.largest(), lags.smallest()
+        scale = Fraction(2 * len(f), total**2)
+        extras = {"max_abs": repr(float(scale * max(abs(largest), abs(smallest))))}
+        return ExactResult(scale * abs(largest), extras=extras)
+
+    def project(self, x: Vector) -> Vector:
+        """Add a constant where the integral is too small; a copy otherwise."""
+        f = np.array(x, dtype=np.float64)
+        mean = float(np.mean(f))
+        least = 2.5 * math.sqrt(SMALLEST_INTEGRAL_SQUARED)
+        return f if abs(mean) >= least else f + (math.copysign(least, mean) - mean)
+
+    def start(self, size: int, seed: int) -> Vector:
+        """Return random numbers between -1/2 and 3/2."""
+        return self.project(2.0 * super().start(size, seed) - 0.5)
+
+
+problem = ThirdAutocorrelation()
