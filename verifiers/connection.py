@@ -1,0 +1,259 @@
+"""One life of the verifier process, seen from the controller: start, ask, end."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from evocore import errors
+from evocore.verifiers import frames, seal
+
+STDERR_TAIL_BYTES = 4096
+_CHUNK_BYTES = 1 << 16
+_END_SECONDS = 5.0
+_ERRORS = {
+    kind.__name__: kind
+    for kind in (
+        errors.InputError,
+        errors.InvalidConstruction,
+        errors.UnknownProblem,
+        errors.ConfigError,
+        errors.InfrastructureError,
+    )
+}
+
+
+class Unanswered(errors.VerifierUnavailable):
+    """The process ended, or said something that it cannot have meant, before it answered."""
+
+
+class OutOfTime(errors.VerifierUnavailable):
+    """No answer within the time given."""
+
+
+class Connection:
+    """A running verifier process.
+
+    Parameters
+    ----------
+    problems : sequence of str
+        What the process loads.
+    memory_bytes : int
+        Its address space.
+    timeout_seconds : float
+        Longest wait for its start.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of all that it loaded.
+    parts : dict of str to str
+        What the digest is made of.
+    pid : int
+        Its process id.
+    is_alive : bool
+        False once an exchange failed, or after `close`.
+    """
+
+    def __init__(self, problems: Sequence[str], *, memory_bytes: int, timeout_seconds: float) -> None:
+        self._child = _Child()
+        self._key = seal.new_key()
+        self._sequence = -1
+        self._incoming = bytearray()
+        self.is_alive = True
+        self.pid = self._child.pid
+        hello = {"problems": list(problems), "memory_bytes": memory_bytes, "parent": os.getpid()}
+        try:
+            told = self._ask(hello, b"", timeout_seconds, prefix=self._key)
+        except BaseException:
+            self._end()  # it may have answered that it cannot load a problem
+            raise
+        self.digest: str = told["digest"]
+        self.parts: dict[str, str] = told["parts"]
+
+    def ask(self, header: dict[str, Any], payload: bytes, timeout_seconds: float) -> Any:
+        """Ask one thing.
+
+        Parameters
+        ----------
+        header : dict
+            What is asked: `op` and its arguments.
+        payload : bytes
+            The construction.
+        timeout_seconds : float
+            Longest wait.
+
+        Returns
+        -------
+        JSON types
+            The answer.
+
+        Raises
+        ------
+        InputError, InfrastructureError
+            What the process says is wrong with the question; it lives on.
+        Unanswered, OutOfTime
+            There is no answer; the process has been ended.
+        """
+        return self._ask(header, payload, timeout_seconds)
+
+    def close(self) -> None:
+        """Let the process end by itself, as it does at the end of its input, and wait until it is gone."""
+        if self.is_alive:
+            self.is_alive = False
+            self._child.end(patience_seconds=_END_SECONDS)
+
+    def _ask(self, header: dict[str, Any], payload: bytes, timeout_seconds: float, prefix: bytes = b"") -> Any:
+        self._sequence += 1
+        nonce = seal.new_nonce()
+        frame = frames.pack({**header, "sequence": self._sequence, "nonce": nonce.hex()}, payload)
+        try:
+            reply = self._exchange(prefix + frame, nonce, time.monotonic() + timeout_seconds)
+        except (EOFError, BrokenPipeError) as error:
+            self.close()
+            raise Unanswered(f"the verifier process ended without an answer{self._child.last_words()}") from error
+        except (frames.FrameError, seal.SealBroken) as error:
+            self._end()
+            raise Unanswered(f"the verifier process gave an answer that is not its own: {error}") from error
+        except TimeoutError:
+            self._end()
+            raise OutOfTime(f"the verifier process gave no answer within {timeout_seconds:g} seconds") from None
+        except BaseException:
+            self._end()  # interrupted between question and answer: what comes next on the pipe answers nothing
+            raise
+        if "error" in reply:
+            kind, message = reply["error"]
+            raise _ERRORS[kind](message)
+        return reply["answer"]
+
+    def _exchange(self, frame: bytes, nonce: bytes, deadline: float) -> dict[str, Any]:
+        self._send(frame, deadline)
+        header, body = frames.read(lambda n: self._receive(n, deadline))
+        seal.check(self._key, nonce, self._sequence, body, header.get("seal"))
+        if self._incoming:
+            raise frames.FrameError(f"expected one reply, got {len(self._incoming)} bytes behind it")
+        reply: dict[str, Any] = json.loads(body)
+        return reply
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._child.requests, view) :]
+            except BlockingIOError:
+                _wait(self._child.requests, select.POLLOUT, deadline)
+
+    def _receive(self, n: int, deadline: float) -> bytes:
+        while len(self._incoming) < n:
+            _wait(self._child.replies, select.POLLIN, deadline)
+            chunk = os.read(self._child.replies, _CHUNK_BYTES)
+            if not chunk:
+                raise EOFError("end of its output")
+            self._incoming += chunk
+        data = bytes(self._incoming[:n])
+        del self._incoming[:n]
+        return data
+
+    def _end(self) -> None:
+        if self.is_alive:
+            self.is_alive = False
+            self._child.end(patience_seconds=0.0)
+
+
+class _Child:
+    """The process itself, with our ends of its pipes.
+
+    Linux kills it when the thread that started it ends (PR_SET_PDEATHSIG), which it asked for: so a thread of its own
+    starts it and stays, reading its stderr, as long as it lives. That way any thread may start a verifier and end
+    before it, and the controller's death ends both.
+    """
+
+    def __init__(self) -> None:
+        if not sys.executable:
+            raise errors.VerifierUnavailable("expected to know the path of the Python interpreter, sys.executable is empty")
+        self._said = b""
+        theirs_in, self.requests = os.pipe()
+        self.replies, theirs_out = os.pipe()
+        try:
+            started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
+            arguments = (started, theirs_in, theirs_out)
+            self._thread = threading.Thread(target=self._live, args=arguments, name="evocore-verifier", daemon=True)
+            self._thread.start()
+            process = started.get()
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        if isinstance(process, OSError):
+            self._close()
+            raise errors.VerifierUnavailable(f"the verifier process does not start: {process}")
+        self._process = process
+        self.pid = process.pid
+        os.set_blocking(self.requests, False)
+        os.set_blocking(self.replies, False)
+
+    def _live(self, started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError], stdin: int, stdout: int) -> None:
+        ours, theirs = os.pipe()
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-m", "evocore.verifiers"],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=theirs,
+                env=_environment(),
+                cwd="/",
+                start_new_session=True,  # a Ctrl-C in the terminal is the controller's business
+            )
+        except OSError as error:
+            started.put(error)
+            os.close(ours)
+            return
+        finally:
+            os.close(theirs)
+        started.put(process)
+        while chunk := os.read(ours, _CHUNK_BYTES):
+            self._said = (self._said + chunk)[-STDERR_TAIL_BYTES:]
+        os.close(ours)
+
+    def end(self, patience_seconds: float) -> None:
+        """Close its input, give it time to end by itself, then kill it; it is gone afterwards."""
+        os.close(self.requests)
+        try:
+            self._process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self.replies)
+        self._thread.join(_END_SECONDS)
+
+    def last_words(self) -> str:
+        """Say how it ended: signal or exit code, and the last line of its stderr."""
+        code = self._process.returncode
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        lines = self._said.decode(errors="replace").strip().splitlines()
+        return f" ({how})" + (f": {lines[-1]}" if lines else "")
+
+    def _close(self) -> None:
+        os.close(self.requests)
+        os.close(self.replies)
+
+
+def _environment() -> dict[str, str]:
+    """All that the process inherits: one thread for BLAS, and the kernel set that this machine asks of OpenBLAS."""
+    chosen = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ}
+    return {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **chosen}
+
+
+def _wait(fd: int, events: int, deadline: float) -> None:
+    """Wait until the pipe can be read or written (or has been closed at its other end); TimeoutError at the deadline."""
+    poll = select.poll()
+    poll.register(fd, events)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError

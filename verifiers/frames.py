@@ -1,0 +1,82 @@
+"""Frames on a byte stream: a fixed prefix, a JSON header, a raw payload; both lengths are capped before reading.
+
+Layout, little endian: ``EVOF`` | u32 header bytes | u64 payload bytes | header | payload.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from evocore.errors import InfrastructureError
+
+MAGIC = b"EVOF"
+MAX_HEADER_BYTES = 64 << 10
+MAX_PAYLOAD_BYTES = 64 << 20
+PREFIX = struct.Struct("<4sIQ")
+
+Read = Callable[[int], bytes]
+"""Gives exactly that many bytes, or raises EOFError."""
+
+
+class FrameError(InfrastructureError):
+    """The stream does not carry frames: nothing that follows on it can be trusted."""
+
+
+def pack(header: dict[str, Any], payload: bytes | memoryview = b"") -> bytes:
+    """Write one frame; FrameError where the header or the payload is over its cap."""
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    _check_lengths(len(text), len(payload), MAX_PAYLOAD_BYTES)
+    return b"".join((PREFIX.pack(MAGIC, len(text), len(payload)), text, payload))
+
+
+def read(read_exactly: Read, *, max_payload_bytes: int = MAX_PAYLOAD_BYTES) -> tuple[dict[str, Any], bytes]:
+    """Read one frame.
+
+    Parameters
+    ----------
+    read_exactly : callable
+        Gives exactly n bytes, or raises EOFError.
+    max_payload_bytes : int
+        A frame that announces a longer payload is refused before the payload is read.
+
+    Returns
+    -------
+    header : dict
+        The JSON object.
+    payload : bytes
+        The raw bytes behind it.
+
+    Raises
+    ------
+    EOFError
+        The stream ended (from `read_exactly`).
+    FrameError
+        The bytes are not a frame.
+    """
+    magic, header_bytes, payload_bytes = PREFIX.unpack(read_exactly(PREFIX.size))
+    if magic != MAGIC:
+        raise FrameError(f"expected a frame that begins with {MAGIC!r}, got {magic!r}")
+    _check_lengths(header_bytes, payload_bytes, max_payload_bytes)
+    header = _header(read_exactly(header_bytes))
+    return header, read_exactly(payload_bytes) if payload_bytes else b""
+
+
+def _check_lengths(header_bytes: int, payload_bytes: int, max_payload_bytes: int) -> None:
+    if header_bytes > MAX_HEADER_BYTES:
+        raise FrameError(f"expected a frame header of at most {MAX_HEADER_BYTES} bytes, got {header_bytes}")
+    if payload_bytes > max_payload_bytes:
+        raise FrameError(f"expected a frame payload of at most {max_payload_bytes} bytes, got {payload_bytes}")
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    # RecursionError: 64 KiB of "[" is deep enough to exhaust the parser.
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"expected a JSON object as frame header, got {text[:40]!r}: {error}") from None
+    if not isinstance(header, dict):
+        raise FrameError(f"expected a JSON object as frame header, got {type(header).__name__}")
+    return header
