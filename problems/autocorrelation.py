@@ -30,7 +30,7 @@ TINIEST_PRODUCT = 2.0**-1022 * 2.0**53  # a product below this may have lost dig
 
 
 def good_length(n: int) -> int:
-    """Return the least 2^a 3^b 5^c that is at least n: where real FFTs are fast, as `scipy.fft.next_fast_len` has it."""
+    """Return the least 2^a 3^b 5^c >= n, where real FFTs are fast; equal to `scipy.fft.next_fast_len(n, real=True)`."""
     best = 1 << max(n - 1, 0).bit_length()
     five = 1
     while five < best:

@@ -446,10 +446,12 @@ def score_alarms(problem: Problem, arena: float | None, exact: ExactResult) -> t
         if bound is not None and problem.better(value, bound):
             found.append(f"impossible: the {name} score {float(value)!r} is beyond the proven bound {bound!r}")
         best = problem.best_reference
-        if best is not None and problem.better(value, best.score) and abs(float(value) - best.score) > problem.alarm_margin:
+        if best is None or not problem.better(value, best.score):
+            continue
+        if abs(float(value) - best.score) > problem.alarm_margin:
             found.append(
-                f"leap: the {name} score {float(value)!r} beats the best known {best.score!r} ({best.who}) by more than "
-                f"{problem.alarm_margin!r}"
+                f"leap: the {name} score {float(value)!r} beats the best known {best.score!r} ({best.who}) by more "
+                f"than {problem.alarm_margin!r}"
             )
     return tuple(found)
 

@@ -265,7 +265,7 @@ def second_moment_ratio(values: Integers, *, max_size: float) -> Exact:
 
 
 def _truncated(values: Integers, kept_bits: int) -> Integers:
-    """Floor of the entries in the unit in which the largest has `kept_bits` bits (at most 62, and fewer than `values.bits`)."""
+    """Floor of the entries in the unit in which the largest has `kept_bits` bits: at most 62, fewer than it has."""
     up = values.shift - (values.bits - kept_bits)
     left = values.mantissa << np.clip(up, 0, 62)
     floor = np.where(up >= 0, left, values.mantissa >> np.clip(-up, 0, 63))

@@ -166,7 +166,9 @@ def _checked(module: ModuleType, file: Path) -> Problem:
     if found is None:
         raise ConfigError(f'expected {file} to define "problem", an object of a subclass of Problem; it does not')
     if isinstance(found, type):
-        raise ConfigError(f'expected "problem" in {file} to be an object, got the class itself: write problem = {found.__name__}()')
+        raise ConfigError(
+            f'expected "problem" in {file} to be an object, got the class itself: write problem = {found.__name__}()'
+        )
     if not isinstance(found, Problem):
         raise ConfigError(
             f'expected "problem" in {file} to be an object of a subclass of Problem, got a {type(found).__name__}'
@@ -192,7 +194,8 @@ def _defects(found: Problem) -> list[str]:
             bad.append(f"expected the method {name}(self, x), found none")
     lengths = (found.min_length, found.default_size, found.max_length)
     if not all(type(n) is int for n in lengths) or not 1 <= lengths[0] <= lengths[1] <= lengths[2]:
-        bad.append("expected integers 1 <= min_length <= default_size <= max_length, got %r, %r, %r" % lengths)
+        shown = ", ".join(map(repr, lengths))
+        bad.append(f"expected integers 1 <= min_length <= default_size <= max_length, got {shown}")
     if not all(isinstance(r, Reference) for r in found.references):
         bad.append("expected references to be a tuple of Reference objects")
         return bad

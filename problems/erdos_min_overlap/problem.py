@@ -1,4 +1,4 @@
-"""Erdős' minimum overlap problem: how little can a set and its complement overlap under every shift?"""
+"""Erdős' minimum overlap problem: the least overlap of a set and its complement under every shift."""
 
 from __future__ import annotations
 
