@@ -117,7 +117,7 @@ def test_what_scoring_loads_is_small(tmp_path):
     )
     names = loaded_by(script, tmp_path)
     assert "flint" in names
-    heavy = ("numba", "scipy.optimize", "libcst", "matplotlib", "rich", "typer", "httpx", "evocore.search", "evocore.cli")
+    heavy = ("numba", "scipy.optimize", "libcst", "matplotlib", "rich", "typer", "httpx", "evocore.search")
     assert [name for name in heavy if name in names] == []
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evocore.report.words import clock, distance, score_digits
+from evocore.report.words import clock, distance, minutes, score_digits
 from evocore.search.state import BestState, ChainState, IslandState, Passed, RunState
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _time_line(state: RunState, elapsed: float) -> RenderableType:
     grid.add_column(width=24)
     grid.add_column(no_wrap=True)
     done = min(elapsed, state.budget_seconds)
-    words = f"{clock(elapsed)} of {clock(state.budget_seconds)}, {clock(left)} left"
+    words = f"{minutes(elapsed)} of {minutes(state.budget_seconds)}, {minutes(left)} left"
     if state.phase != "searching":
         words = f"{state.phase}, {words}"
     grid.add_row(ProgressBar(total=state.budget_seconds, completed=done), words)

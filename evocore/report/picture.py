@@ -175,20 +175,25 @@ def spread(values: Sequence[float], gap: float, low: float, high: float) -> list
     >>> spread([1.0, 1.0], 0.5, 0.0, 2.0)
     [0.75, 1.25]
     """
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    blocks: list[list[float]] = []  # [mean place, number of labels]: labels that touch move as one
-    members: list[list[int]] = []
-    for i in order:
-        blocks.append([values[i], 1.0])
-        members.append([i])
-        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * (blocks[-1][1] + blocks[-2][1]) / 2:
-            mean, n = blocks.pop()
-            total = blocks[-1][1] + n
-            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * n) / total, total]
-            members[-2:] = [members[-2] + members[-1]]
+    blocks: list[tuple[float, list[int]]] = []  # labels that touch move as one: sum of their values, and who they are
+    for i in sorted(range(len(values)), key=lambda i: values[i]):
+        total, members = values[i], [i]
+        while blocks and _first(total, members, gap, low, high) < _last(*blocks[-1], gap, low, high) + gap:
+            before, earlier = blocks.pop()
+            total, members = before + total, earlier + members
+        blocks.append((total, members))
     places = [0.0] * len(values)
-    for (mean, n), block in zip(blocks, members, strict=True):
-        first = min(max(mean - gap * (n - 1) / 2, low), high - gap * (n - 1))
-        for k, i in enumerate(block):
-            places[i] = first + gap * k
+    for total, members in blocks:
+        for k, i in enumerate(members):
+            places[i] = _first(total, members, gap, low, high) + gap * k
     return places
+
+
+def _first(total: float, members: list[int], gap: float, low: float, high: float) -> float:
+    """Place of a block's first label: the block centred on the mean of its values, within the ends."""
+    length = gap * (len(members) - 1)
+    return max(low, min(total / len(members) - length / 2, high - length))
+
+
+def _last(total: float, members: list[int], gap: float, low: float, high: float) -> float:
+    return _first(total, members, gap, low, high) + gap * (len(members) - 1)

@@ -24,11 +24,21 @@ def clock(seconds: float) -> str:
     >>> clock(7.25), clock(75.4), clock(3725)
     ('7.2 s', '1:15', '1:02:05')
     """
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
+    return f"{seconds:.1f} s" if seconds < 59.95 else minutes(seconds)
+
+
+def minutes(seconds: float) -> str:
+    """Write a time span in minutes and seconds, with hours from the first on.
+
+    Examples
+    --------
+    >>> minutes(7.2), minutes(3725)
+    ('0:07', '1:02:05')
+    """
     whole = round(seconds)
-    minutes = f"{whole // 60 % 60}:{whole % 60:02d}"
-    return minutes if whole < 3600 else f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def distance(score: float, other: float) -> str:
