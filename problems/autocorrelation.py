@@ -89,17 +89,17 @@ def _peak(a: Vector, r: Vector, left: Vector, right: Vector | None) -> float:
     largest = float(np.abs(a).max())
     if largest == 0.0:
         return 0.0
-    with np.errstate(over="ignore"):
-        if math.isinf(largest * largest) and right is None:
-            return math.inf
-    # Scaled by a power of two the FFT neither overflows nor underflows; the dots below see the numbers as they are.
+    if math.isinf(largest * largest):
+        return math.inf
+    # Scaled by a power of two the FFT neither overflows nor underflows; the dots below see the numbers as they are, and
+    # where their products are subnormal each may be wrong by 2^-1075: that widens the margin.
     power = -math.frexp(largest)[1] if right is None else 0
     scaled = np.ldexp(left, power)
     if right is None:
         lags, norm = fft_autoconvolution(scaled), float(scaled @ scaled)
     else:
         lags, norm = fft_correlation(scaled, right), math.sqrt(float(scaled @ scaled) * float(right @ right))
-    margin = FILTER_MARGIN * norm + math.ldexp(float(n), -1073 - 2 * min(0, power) - 2 * max(0, power))
+    margin = FILTER_MARGIN * norm + math.ldexp(float(n), min(900, 2 * power - 1073))
     candidates = np.flatnonzero(lags >= lags.max() - margin)
     allowed = max(1, int(LAG_BUDGET / n))
     if len(candidates) > allowed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -273,10 +273,11 @@ class Problem:
         if not isinstance(values, list):
             raise InvalidConstruction(f"expected a list of numbers at {key}, got {_kind(values)}")
         self._check_length(len(values))
-        if not set(map(type, values)) <= {float, int}:
+        kinds = set(map(type, values))
+        if not kinds <= {float, int}:
             i = next(i for i, v in enumerate(values) if type(v) not in (float, int))
             raise InvalidConstruction(f"expected a number at {key}[{i}], got {_kind(values[i])}")
-        for i, v in enumerate(values):
+        for i, v in enumerate(values if int in kinds else ()):
             if type(v) is int and abs(v) > LARGEST_EXACT_INTEGER:
                 shown = str(v) if abs(v) < 10**30 else f"one of {v.bit_length()} bits"
                 raise InvalidConstruction(
@@ -304,7 +305,10 @@ class Problem:
             For a wrong shape, dtype or length, or a value that is not finite.
         """
         key = self.schema_key
-        array = np.asarray(x)
+        try:
+            array = np.asarray(x)
+        except ValueError as error:  # lists of unequal lengths
+            raise InvalidConstruction(f"expected one list of numbers at {key}, got nested lists") from error
         if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
             raise InvalidConstruction(f"expected float64 numbers at {key}, got an array of dtype {array.dtype}")
         if array.ndim != 1:
@@ -336,8 +340,6 @@ class Problem:
 
         number = Field(allow_inf_nan=False)
         values = Field(min_length=self.min_length, max_length=self.max_length, description="the numbers, in order")
-        from typing import Annotated
-
         kind: Any = Annotated[list[Annotated[float, number]], values]
         name = "".join(part.capitalize() for part in self.slug.split("-")) + "Solution"
         fields: dict[str, Any] = {self.schema_key: (kind, ...)}
@@ -445,6 +447,7 @@ def score_alarms(problem: Problem, arena: float | None, exact: ExactResult) -> t
             continue
         if bound is not None and problem.better(value, bound):
             found.append(f"impossible: the {name} score {float(value)!r} is beyond the proven bound {bound!r}")
+            continue
         best = problem.best_reference
         if best is None or not problem.better(value, best.score):
             continue

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import os
 import sys
 import threading
-import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -63,6 +61,8 @@ def problem(name: str | os.PathLike[str] | Problem) -> Problem:
 
 
 def _unknown(name: str) -> str:
+    import difflib
+
     known = problems()
     plain = name.strip().lower().replace("_", "-").replace(" ", "-")
     near = difflib.get_close_matches(plain, known, n=3, cutoff=0.5) or [k for k in known if plain and plain in k]
@@ -102,7 +102,10 @@ def load_folder(path: str | os.PathLike[str]) -> Problem:
     if folder.parent == HOME:
         return problem(folder.name.replace("_", "-"))
     with _lock:
-        digest = _digest(folder)
+        try:
+            digest = _digest(folder)
+        except OSError as error:
+            raise ConfigError(f"expected readable files in {folder}, got {error}") from error
         known = _loaded.get(folder)
         if known is not None and known[0] == digest:
             return known[1]
@@ -113,9 +116,12 @@ def load_folder(path: str | os.PathLike[str]) -> Problem:
 
 
 def _sources(folder: Path) -> list[Path]:
-    """The Python files that decide what a folder's problem is: all but its optimizer programs."""
-    found = (p for p in folder.rglob("*.py") if p.is_file())
-    return sorted(p for p in found if "optimizers" not in p.relative_to(folder).parts[:-1])
+    """The Python files that decide what a folder's problem is: its modules and sub-packages, not its optimizers."""
+    found = [p for p in folder.glob("*.py") if p.is_file()]
+    for package in folder.glob("*/__init__.py"):
+        if package.parent.name != "optimizers":
+            found += _sources(package.parent)
+    return sorted(found)
 
 
 def _digest(folder: Path) -> bytes:
@@ -140,23 +146,25 @@ def _execute(folder: Path, file: Path) -> ModuleType:
     try:
         # Compiled here, not by the import system: a cached .pyc could outlive an edit, and nothing is written.
         exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
-    except Exception as error:  # another's file: whatever it raises is its defect, and is told as such
+    except (Exception, SystemExit) as error:  # another's file: whatever it raises is its defect, and is told as such
         del sys.modules[name]
         raise ConfigError(_defect(error, folder, file)) from error
     return module
 
 
-def _defect(error: Exception, folder: Path, file: Path) -> str:
+def _defect(error: BaseException, folder: Path, file: Path) -> str:
     """One sentence with the file and line where loading failed."""
+    import traceback
+
     where, line = str(file), 0
     if isinstance(error, SyntaxError) and error.filename:
-        where, line = error.filename, error.lineno or 0
-        return f"expected valid Python in {where}, line {line}: {error.msg}"
+        return f"expected valid Python in {error.filename}, line {error.lineno}: {error.msg}"
     for frame in traceback.extract_tb(error.__traceback__):
         if Path(frame.filename).is_relative_to(folder):
             where, line = frame.filename, frame.lineno or 0
     said = " ".join(str(error).split())
-    return f"expected {file} to load, got {type(error).__name__} in {where}, line {line}: {said}"
+    at = f"{where}, line {line}" if line else where
+    return f"expected {file} to load, got {type(error).__name__} in {at}: {said}"
 
 
 def _checked(module: ModuleType, file: Path) -> Problem:
