@@ -17,6 +17,9 @@ MAX_HEADER_BYTES = 64 << 10
 MAX_PAYLOAD_BYTES = 64 << 20
 PREFIX = struct.Struct("<4sIQ")
 
+# Kept: json.dumps with settings of its own makes a new encoder at every call, which costs more than the encoding.
+encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
 Read = Callable[[int], bytes]
 """Gives exactly that many bytes, or raises EOFError."""
 
@@ -27,7 +30,7 @@ class FrameError(InfrastructureError):
 
 def pack(header: dict[str, Any], payload: bytes | memoryview = b"") -> bytes:
     """Write one frame; FrameError where the header or the payload is over its cap."""
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    text = encode_json(header).encode()
     _check_lengths(len(text), len(payload), MAX_PAYLOAD_BYTES)
     return b"".join((PREFIX.pack(MAGIC, len(text), len(payload)), text, payload))
 
@@ -74,7 +77,7 @@ def _check_lengths(header_bytes: int, payload_bytes: int, max_payload_bytes: int
 def _header(text: bytes) -> dict[str, Any]:
     # RecursionError: 64 KiB of "[" is deep enough to exhaust the parser.
     try:
-        header = json.loads(text)
+        header = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise FrameError(f"expected a JSON object as frame header, got {text[:40]!r}: {error}") from None
     if not isinstance(header, dict):

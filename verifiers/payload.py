@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 WRAPPER = "solution"
 
 
-def read(problem: Problem, payload: bytes | npt.NDArray[Any] | dict[str, Any]) -> Vector:
+def read(problem: Problem, payload: bytes | str | dict[str, Any] | npt.ArrayLike) -> Vector:
     """Read a construction.
 
     Parameters
     ----------
     problem : Problem
         Says what its constructions look like.
-    payload : bytes, dict or array
-        JSON text in the arena's schema, or that inside ``{"solution": ...}`` as published files have it; the same
+    payload : bytes, str, dict or array
+        JSON text in the arena's schema, bare or inside ``{"solution": ...}`` as published files have it; the same
         decoded; or the numbers.
 
     Returns
@@ -37,15 +37,23 @@ def read(problem: Problem, payload: bytes | npt.NDArray[Any] | dict[str, Any]) -
     InvalidConstruction
         Says what was expected, what stands there, and where.
     """
-    if isinstance(payload, np.ndarray):
-        return problem.check(payload)
-    decoded = _decoded(payload) if isinstance(payload, bytes) else payload
+    if isinstance(payload, bytes | str):
+        payload = _decoded(payload if isinstance(payload, bytes) else payload.encode())
+        return problem.parse(_unwrapped(problem, payload))
+    if isinstance(payload, dict):
+        return problem.parse(_unwrapped(problem, payload))
+    if isinstance(payload, list | tuple) and not all(isinstance(v, float | int | np.number) for v in payload):
+        return problem.parse({problem.schema_key: list(payload)})  # it says which entry is no number
+    return problem.check(np.asarray(payload))
+
+
+def _unwrapped(problem: Problem, decoded: Any) -> Any:
     if isinstance(decoded, dict) and problem.schema_key not in decoded and isinstance(decoded.get(WRAPPER), dict):
-        decoded = decoded[WRAPPER]
-    return problem.parse(decoded)
+        return decoded[WRAPPER]
+    return decoded
 
 
-def _decoded(text: bytes) -> object:
+def _decoded(text: bytes) -> Any:
     if not text.strip():
         raise InvalidConstruction("expected JSON, got nothing: the input is empty")
     try:

@@ -8,7 +8,6 @@ carry frames any more, or its end, ends the process.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import resource
 import signal
@@ -72,7 +71,7 @@ class _Channel:
             reply = {"error": [type(error).__name__, str(error)]}
         except (Exception, SystemExit) as error:  # a process boundary: a problem's defect must not end the process
             reply = {"error": [InfrastructureError.__name__, f"scoring failed: {defect(error)}"]}
-        body = json.dumps(reply, separators=(",", ":")).encode()
+        body = frames.encode_json(reply).encode()
         sealed = {"sequence": self._sequence, "seal": seal.seal(self._key, nonce, self._sequence, body)}
         self._write(frames.pack(sealed, body))
 

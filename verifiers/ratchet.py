@@ -20,9 +20,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from evocore.errors import InvalidConstruction
 from evocore.verifiers.payload import read
 from evocore.verifiers.scoring import judge
@@ -30,6 +27,8 @@ from evocore.verifiers.verdict import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy.typing as npt
 
     from evocore.problems.base import Enclosure, Problem, Vector
 
@@ -48,8 +47,6 @@ class Pawl:
 
     def may_move(self, score: float) -> bool:
         """Tell by its float score whether a construction is worth an exact one."""
-        if not math.isfinite(score):
-            return False
         if self.score is None:
             return True
         gain = self.score - score if self.problem.direction == "minimize" else score - self.score
@@ -105,6 +102,8 @@ def weigh(x: Vector, pawls: tuple[Pawl, ...], *, verifier_digest: str = "") -> W
         score = problem.fast(x)
     except InvalidConstruction as error:
         return Weighed(None, None, stays, str(error))
+    if not math.isfinite(score):
+        return Weighed(None, None, stays, f"its score is {score}")
     # A list, not a generator inside any(): every ratchet counts its own near ties.
     candidates = [pawl.may_move(score) for pawl in pawls]
     if not any(candidates):
@@ -190,7 +189,7 @@ class Ratchet:
             Wrong shape, length or dtype, or a value that is not finite. A construction that can be read but breaks a
             condition of the problem is just not kept.
         """
-        numbers = read(self.problem, x if isinstance(x, dict) else np.asarray(x))
+        numbers = read(self.problem, x)
         weighed = weigh(numbers, (self._pawl,))
         if not weighed.moved[0]:
             return False

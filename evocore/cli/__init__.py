@@ -1,1 +1,1 @@
-"""To be written."""
+"""The command line: one thin file a command."""
