@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ MAX_DRAWN = 4000
 
 
 def draw(
-    path: Path,
+    target: Path | BinaryIO,
     problem: Problem,
     x: NDArray[np.float64],
     progress: Sequence[tuple[float, float]],
@@ -34,8 +34,8 @@ def draw(
 
     Parameters
     ----------
-    path : Path
-        Where the file goes; an existing one is replaced.
+    target : path or binary stream
+        Where the PNG goes; an existing file is replaced.
     problem : Problem
         What was searched.
     x : (n,) float64 array
@@ -64,7 +64,7 @@ def draw(
     for axes in all_axes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK, labelsize=9)
-    figure.savefig(path, format="png")
+    figure.savefig(target, format="png")
 
 
 def _draw_curve(axes: Axes, curve: Curve) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import TYPE_CHECKING
@@ -36,9 +37,9 @@ def write_report(path: str | os.PathLike[str]) -> Summary:
         from evocore.report.picture import draw
 
         x = found.parse(json.loads((run.path / summary.best.file).read_bytes()))
-        fresh = run.path / ".report.png.part"
-        draw(fresh, found, x, summary.trace, summary.elapsed_seconds)
-        os.replace(fresh, run.path / "report.png")
+        drawn = io.BytesIO()
+        draw(drawn, found, x, summary.trace, summary.elapsed_seconds)
+        write_file(run.path / "report.png", drawn.getvalue())
     return summary
 
 

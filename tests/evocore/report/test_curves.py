@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from evocore.problems import problem
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evocore.problems import problem
 from evocore.report.curves import envelope, function_curve, objective_curve, plateau
 
 MAXIMUM_IS_SCORE = ["erdos-min-overlap", "first-autocorrelation-inequality", "third-autocorrelation-inequality"]

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from evocore.problems import ExactResult, Problem, Reference, problem, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evocore.problems import ExactResult, Problem, Reference, problem, problems
 from evocore.report.picture import draw, interesting_range, spread
 
 
