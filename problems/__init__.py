@@ -6,6 +6,8 @@ package imports no problem and no numeric library; asking for a problem imports 
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from evocore.problems.registry import load_folder, optimizers, problem, problem_files, problems
@@ -35,3 +37,16 @@ def __getattr__(name: str) -> Any:
 
         return getattr(base, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _Listing(ModuleType):
+    """This package, which lists the built-in problems when it is called: `evocore.problems()`.
+
+    The name stands for both, the public function and the package; importing the package binds it to the package.
+    """
+
+    def __call__(self) -> tuple[str, ...]:
+        return problems()
+
+
+sys.modules[__name__].__class__ = _Listing
