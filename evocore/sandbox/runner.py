@@ -1,0 +1,210 @@
+"""The warm forking runner: `python -P -s -B -m evocore.sandbox.runner SOCKET PARENT FOLDER`.
+
+One single-threaded process with everything loaded that programs need. It forks one child a job, watches it, kills it
+when told to, and kills whatever a program leaves behind. It reads neither programs nor constructions and holds no
+secret: a child sees its whole memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evocore.sandbox import candidate, linux
+from evocore.sandbox.warm import warm_up
+from evocore.sandbox.wire import KILL, MOST_PACKET_BYTES
+
+STRAY_CHECK_MS = 100
+PURGE_CHECK_MS = 2
+EXTRA_TASKS = 512
+LAST_PURGE_SECONDS = 5.0
+
+
+@dataclass
+class Running:
+    """A child and where to report on it."""
+
+    pid: int
+    pidfd: int
+    control: socket.socket
+    report: dict[str, Any] | None = None
+
+
+class Runner:
+    """The loop: jobs in, reports out.
+
+    Parameters
+    ----------
+    jobs : socket
+        Where job packets come from; its end is the end of the runner.
+    wakeup : int
+        Readable once a signal has asked for the end.
+    """
+
+    def __init__(self, jobs: socket.socket, wakeup: int) -> None:
+        self._jobs = jobs
+        self._wakeup = wakeup
+        self._pid = os.getpid()
+        self._running: dict[int, Running] = {}
+        self._poll = select.poll()
+        self._poll.register(jobs, select.POLLIN)
+        self._poll.register(wakeup, select.POLLIN)
+        self._n_tasks = linux.n_tasks_of_user() + EXTRA_TASKS
+
+    def serve(self) -> None:
+        """Run jobs until the controller hangs up or the process is told to end."""
+        while True:
+            events = dict(self._poll.poll(self._patience_ms()))
+            if self._wakeup in events:
+                return
+            if self._jobs.fileno() in events and not self._accept():
+                return
+            for run in list(self._running.values()):
+                if run.control.fileno() in events:
+                    self._obey(run)
+                if run.pidfd in events:
+                    self._reap(run)
+            if self._running and not self._purge():
+                self._deliver()
+
+    def _patience_ms(self) -> int | None:
+        if any(run.report for run in self._running.values()):
+            return PURGE_CHECK_MS
+        return STRAY_CHECK_MS if self._running else None
+
+    def _accept(self) -> bool:
+        packet, fds, _, _ = socket.recv_fds(self._jobs, MOST_PACKET_BYTES, 5, socket.MSG_CMSG_CLOEXEC)
+        if not packet:
+            return False
+        job = json.loads(packet)
+        job["n_tasks"] = self._n_tasks
+        pid = self._fork(job, fds[:4])
+        for fd in fds[:4]:
+            os.close(fd)
+        run = Running(pid, os.pidfd_open(pid), socket.socket(fileno=fds[4]))
+        self._running[pid] = run
+        self._poll.register(run.pidfd, select.POLLIN)
+        self._poll.register(run.control, select.POLLIN)
+        self._say(run, {"event": "started", "pid": pid})
+        return True
+
+    def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
+        # A signal between fork and the reset of its handler would wake the runner instead of ending the child.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+                candidate.run(job, fds, self._pid)
+            finally:
+                os._exit(1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        return pid
+
+    def _obey(self, run: Running) -> None:
+        with suppress(ConnectionError):
+            if run.control.recv(64) not in (KILL, b""):
+                return
+        self._poll.unregister(run.control)  # one word is all there is to say
+        self._end(run)
+
+    def _end(self, run: Running) -> None:
+        """Kill a child that has not been reaped: its number cannot mean another process yet."""
+        if run.report is None:
+            linux.kill(run.pid)
+            linux.kill_group(run.pid)
+
+    def _reap(self, run: Running) -> None:
+        linux.kill_group(run.pid)  # before the reaping, while the number is still taken
+        _, status, usage = os.wait4(run.pid, 0)
+        self._poll.unregister(run.pidfd)
+        os.close(run.pidfd)
+        code = os.waitstatus_to_exitcode(status)
+        run.report = {
+            "event": "ended",
+            "exit_code": code,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "peak_memory_bytes": usage.ru_maxrss * 1024,
+        }
+
+    def _purge(self) -> bool:
+        """Kill what programs have left behind; True while something of it is still there.
+
+        Whoever loses its parent becomes a child of this process. So a child that is no job is such an orphan, and its
+        own children are dealt with once they are orphans in turn.
+        """
+        jobs = {pid for pid, run in self._running.items() if run.report is None}
+        strays = [pid for pid in linux.children(self._pid) if pid not in jobs]
+        for stray in strays:
+            for pid in (stray, *linux.descendants(stray)):
+                linux.kill(pid)
+            with suppress(ChildProcessError):
+                os.waitpid(stray, os.WNOHANG)
+        return bool(strays)
+
+    def _deliver(self) -> None:
+        """Report the jobs that have ended: nothing of them is left."""
+        for run in list(self._running.values()):
+            if run.report is not None:
+                del self._running[run.pid]
+                with suppress(KeyError):
+                    self._poll.unregister(run.control)
+                self._say(run, run.report)
+                run.control.close()
+
+    def _say(self, run: Running, what: dict[str, Any]) -> None:
+        with suppress(ConnectionError):  # the controller is not interested any more
+            run.control.send(json.dumps(what).encode(), socket.MSG_NOSIGNAL)
+
+    def close(self) -> None:
+        """Kill every job and everything that came of it."""
+        for run in self._running.values():
+            self._end(run)
+        give_up = time.monotonic() + LAST_PURGE_SECONDS
+        for run in list(self._running.values()):
+            if run.report is None:
+                self._reap(run)
+        while self._purge() and time.monotonic() < give_up:
+            time.sleep(PURGE_CHECK_MS / 1000)
+
+
+def main() -> None:
+    """Load everything, then serve."""
+    jobs = socket.socket(fileno=int(sys.argv[1]))
+    linux.die_with_parent(signal.SIGTERM)
+    if os.getppid() != int(sys.argv[2]):
+        return
+    linux.become_subreaper()
+    warm_up()
+    gc.collect()
+    gc.freeze()  # else the first collection in a child would copy every page that holds an object
+    linux.gather_pages()
+    wakeup, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(signalled)
+    signal.signal(signal.SIGTERM, lambda signum, stack: None)
+    runner = Runner(jobs, wakeup)
+    with suppress(ConnectionError):
+        jobs.send(b"ready", socket.MSG_NOSIGNAL)
+        runner.serve()
+    runner.close()
+    if os.getppid() != int(sys.argv[2]):  # the controller died, so nobody else will
+        folder = Path(sys.argv[3])
+        linux.remove_tree(folder)
+        with suppress(OSError):  # another runner's folder is still in it
+            folder.parent.rmdir()
+
+
+if __name__ == "__main__":
+    main()

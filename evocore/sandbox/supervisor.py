@@ -1,0 +1,323 @@
+"""The one thread that owns the runners, reads every candidate's pipes, stamps what arrives, and keeps time."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from evocore.errors import SandboxUnavailable
+from evocore.sandbox.base import Status
+from evocore.sandbox.request import Request
+from evocore.sandbox.runner_process import RunnerProcess
+from evocore.sandbox.tries import Try
+from evocore.sandbox.wire import Garbage
+
+READY_SECONDS = 180.0
+HELLO_SECONDS = 60.0
+KILL_SECONDS = 5.0
+RESEND_SECONDS = 0.02
+
+
+class Supervisor:
+    """Runs requests: first in the shared runner, once more in a runner of their own if that died.
+
+    Parameters
+    ----------
+    recycle_after : int
+        How many jobs a runner gets before a fresh one takes its place.
+    """
+
+    def __init__(self, recycle_after: int) -> None:
+        self._thread = threading.Thread(target=self._serve, name="evocore-sandbox", daemon=True)
+        self._recycle_after = recycle_after
+        self._selector = selectors.DefaultSelector()
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._orders: deque[Callable[[], None]] = deque()
+        self._lock = threading.Lock()
+        self._is_closing = False
+        self._is_done = False
+        self._folder = Path(tempfile.mkdtemp(prefix="evocore-sandbox-"))
+        self._n_runners = 0
+        self._shared: RunnerProcess | None = None
+        self._next: RunnerProcess | None = None
+        self._runners: set[RunnerProcess] = set()
+
+    # ---- called from other threads --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin, with the first runner."""
+        self._thread.start()
+
+    def submit(self, request: Request) -> None:
+        """Run a request; its outcome or error arrives there."""
+        if not self._order(lambda: self._place(request)):
+            request.fail(_closed())
+
+    def stop(self, request: Request, detail: str) -> None:
+        """End a request that is not needed any more."""
+        request.stop()
+        self._order(lambda: self._stop(request, detail))
+
+    def close(self) -> None:
+        """End everything and wait for it."""
+        self._order(self._close)
+        if threading.current_thread() is not self._thread:  # the garbage collector may close a sandbox from any thread
+            self._thread.join()
+
+    def runner_pids(self) -> list[int]:
+        """Process ids of the runners that are up."""
+        return [r.pid for r in list(self._runners)]
+
+    def _order(self, what: Callable[[], None]) -> bool:
+        """Have this thread do something; False once it is too late."""
+        with self._lock:
+            if self._is_done or self._is_closing:
+                return False
+            self._orders.append(what)
+            os.eventfd_write(self._wake, 1)
+            return True
+
+    # ---- the loop -------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        try:
+            self._selector.register(self._wake, selectors.EVENT_READ, self._take_orders)
+            self._shared = self._start_runner()
+            while not (self._is_closing and not self._runners):
+                for key, _ in self._selector.select(self._patience()):
+                    if self._selector.get_map().get(key.fd) is key:  # else an earlier event has closed it
+                        key.data()
+                self._keep_time(time.monotonic())
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._is_done = True
+        for runner in list(self._runners):  # only where the loop above failed
+            runner.kill()
+            self._lose(runner, "the sandbox' own thread failed")
+        while self._orders:
+            self._orders.popleft()()
+        self._selector.close()
+        os.close(self._wake)
+        with suppress(OSError):  # a program that ran as root made something immutable
+            self._folder.rmdir()
+
+    def _take_orders(self) -> None:
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._wake)
+        while self._orders:
+            self._orders.popleft()()
+
+    def _patience(self) -> float | None:
+        now = time.monotonic()
+        due = [self._due(attempt) for runner in self._runners for attempt in runner.tries]
+        due += [runner.started_at + READY_SECONDS for runner in self._runners if not runner.is_ready]
+        due += [now + RESEND_SECONDS for runner in self._runners if runner.is_ready and runner.waiting]
+        first = min((d for d in due if d is not None), default=None)
+        return None if first is None else max(0.0, first - now)
+
+    @staticmethod
+    def _due(attempt: Try) -> float | None:
+        """When something has to be done about a try."""
+        if attempt.killed_at is not None:
+            return attempt.killed_at + KILL_SECONDS
+        if attempt.started_at is not None:
+            request = attempt.request
+            return attempt.started_at + request.budget_seconds + request.limits.grace_seconds
+        return attempt.sent_at + HELLO_SECONDS if attempt.sent_at is not None else None
+
+    def _keep_time(self, now: float) -> None:
+        for runner in list(self._runners):
+            runner.send()
+            if not runner.is_ready and now > runner.started_at + READY_SECONDS:
+                runner.kill()
+            for attempt in list(runner.tries):
+                due = self._due(attempt)
+                if due is not None and now >= due:
+                    self._overdue(runner, attempt, now)
+
+    def _overdue(self, runner: RunnerProcess, attempt: Try, now: float) -> None:
+        if attempt.killed_at is not None:
+            runner.kill()  # it does not do what it is told: stopped by a program, or stuck
+        elif attempt.started_at is not None:
+            attempt.kill(Status.TIMEOUT, "did not return in time", now)
+        else:
+            attempt.kill(Status.INFRASTRUCTURE, f"did not start within {HELLO_SECONDS:.0f} seconds", now)
+
+    # ---- runners --------------------------------------------------------------------------------------------------
+
+    def _start_runner(self) -> RunnerProcess:
+        self._n_runners += 1
+        runner = RunnerProcess(self._folder / str(self._n_runners))
+        self._runners.add(runner)
+        self._selector.register(runner.socket, selectors.EVENT_READ, lambda: self._hear(runner))
+        self._selector.register(runner.pidfd, selectors.EVENT_READ, lambda: self._lose(runner))
+        return runner
+
+    def _hear(self, runner: RunnerProcess) -> None:
+        try:
+            is_ready = runner.socket.recv(64) == b"ready"
+        except ConnectionError:
+            is_ready = False
+        if not is_ready:  # it ends; the process' own end is what counts
+            self._selector.unregister(runner.socket)
+            return
+        runner.is_ready = True
+        if runner is self._next:
+            self._retire(self._shared)
+            self._shared, self._next = runner, None
+
+    def _retire(self, runner: RunnerProcess | None) -> None:
+        """Let a runner end as soon as it has no job any more."""
+        if runner is not None:
+            runner.is_retired = True
+            self._release(runner)
+
+    def _release(self, runner: RunnerProcess) -> None:
+        if runner.is_retired and not runner.tries and runner.socket.fileno() >= 0:
+            with suppress(KeyError):
+                self._selector.unregister(runner.socket)
+            runner.hang_up()
+
+    def _lose(self, runner: RunnerProcess, why: str = "") -> None:
+        """A runner has ended, in order or not."""
+        for source in (runner.socket, runner.pidfd):
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(source)
+        complaints = why or runner.complaints()
+        code = runner.bury()
+        self._runners.discard(runner)
+        for attempt in list(runner.tries):
+            self._drop(runner, attempt)
+            self._after_loss(attempt, was_ready=runner.is_ready, code=code, complaints=complaints)
+        runner.remove_folder()
+        if runner is self._next:
+            self._next = None
+        if runner is self._shared:
+            self._shared = None
+            if runner.is_ready and not self._is_closing:
+                self._shared = self._start_runner()  # warm again before the next job comes
+
+    def _after_loss(self, attempt: Try, *, was_ready: bool, code: int, complaints: str) -> None:
+        request = attempt.request
+        if self._is_closing or self._is_done:
+            request.fail(_closed())
+        elif not was_ready:
+            said = complaints.splitlines()[-1] if complaints else "nothing"
+            request.fail(
+                SandboxUnavailable(f"expected the sandbox' runner to start, got exit code {code}; it said: {said}")
+            )
+        elif request.is_stopped or attempt.verdict is not None:
+            request.finish(attempt.outcome(time.monotonic()))
+        elif request.n_tries < 2:
+            self._place(request)
+        else:
+            # It died twice, the second time with this program alone in it: that is the program's doing.
+            attempt.verdict = (Status.VIOLATION, "the process that runs it died twice; the second time it ran alone")
+            request.finish(attempt.outcome(time.monotonic()))
+
+    # ---- requests -------------------------------------------------------------------------------------------------
+
+    def _place(self, request: Request) -> None:
+        if self._is_done or self._is_closing:
+            request.fail(_closed())
+            return
+        try:
+            runner = self._runner_for(request)
+            attempt = Try(request, runner.folder / f"job-{os.urandom(8).hex()}")
+        except OSError as error:  # no process, file or memory left on this machine
+            request.fail(SandboxUnavailable(f"expected the machine to start another process, got: {error}"))
+            return
+        runner.tries.add(attempt)
+        runner.waiting.append(attempt)
+        listen = self._selector.register
+        listen(attempt.offers, selectors.EVENT_READ, lambda: self._read_offers(attempt))
+        listen(attempt.control, selectors.EVENT_READ, lambda: self._read_control(runner, attempt))
+        for fd in attempt.tails:
+            listen(fd, selectors.EVENT_READ, lambda fd=fd: self._read_output(attempt, fd))
+        runner.send()
+
+    def _runner_for(self, request: Request) -> RunnerProcess:
+        if request.n_tries > 0:
+            alone = self._start_runner()
+            alone.is_retired = True
+            return alone
+        if self._shared is None:
+            self._shared = self._start_runner()
+        elif self._shared.n_started + 1 >= self._recycle_after and self._next is None:
+            self._next = self._start_runner()
+        return self._shared
+
+    def _read_offers(self, attempt: Try) -> None:
+        try:
+            if not attempt.read_offers():
+                self._selector.unregister(attempt.offers)
+        except Garbage as garbage:
+            self._selector.unregister(attempt.offers)
+            attempt.kill(Status.VIOLATION, str(garbage), time.monotonic())
+
+    def _read_output(self, attempt: Try, fd: int) -> None:
+        if not attempt.read_output(fd):
+            self._selector.unregister(fd)
+
+    def _read_control(self, runner: RunnerProcess, attempt: Try) -> None:
+        is_open = attempt.read_control()
+        if attempt.has_ended:
+            self._finish(runner, attempt)
+        elif not is_open:  # the runner is gone; the end of its process is what counts
+            self._selector.unregister(attempt.control)
+
+    def _finish(self, runner: RunnerProcess, attempt: Try) -> None:
+        now = time.monotonic()
+        if attempt.verdict is None:
+            try:
+                attempt.drain()
+            except Garbage as garbage:
+                attempt.verdict = (Status.VIOLATION, str(garbage))
+        self._drop(runner, attempt)
+        attempt.request.finish(attempt.outcome(now))
+        self._release(runner)
+
+    def _drop(self, runner: RunnerProcess, attempt: Try) -> None:
+        for source in (attempt.offers, attempt.stdout, attempt.stderr, attempt.control):
+            with suppress(KeyError):
+                self._selector.unregister(source)
+        runner.tries.discard(attempt)
+        if attempt in runner.waiting:
+            runner.waiting.remove(attempt)
+        attempt.close()
+
+    def _stop(self, request: Request, detail: str) -> None:
+        now = time.monotonic()
+        for runner in list(self._runners):
+            for attempt in [a for a in runner.tries if a.request is request]:
+                attempt.kill(Status.OK, detail, now)
+                if attempt in runner.waiting:  # the runner does not know of it
+                    self._drop(runner, attempt)
+                    request.finish(attempt.outcome(now))
+                    self._release(runner)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._is_closing = True
+        for runner in list(self._runners):
+            runner.is_retired = True
+            if runner.is_ready:
+                with suppress(KeyError):
+                    self._selector.unregister(runner.socket)
+                runner.hang_up()
+            else:
+                runner.kill()
+
+
+def _closed() -> SandboxUnavailable:
+    return SandboxUnavailable("expected an open sandbox, got one that has been closed")

@@ -1,0 +1,68 @@
+"""What the runner loads and compiles once, so that no candidate has to."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+from numba import njit
+
+# What optimizer programs import, and what those parts load only when they are first called.
+LIBRARIES = (
+    "numpy.fft",
+    "numpy.linalg",
+    "numpy.random",
+    "scipy.fft",
+    "scipy.interpolate",
+    "scipy.linalg",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.sparse.linalg",
+    "scipy.special",
+    "evocore.kernels",
+    "evocore.optim",
+)
+
+
+@njit
+def seed_numba(seed: int) -> None:
+    """Seed the random generator of compiled code, which is not NumPy's."""
+    np.random.seed(seed)  # noqa: NPY002 (the only way to reach that generator)
+
+
+@njit
+def _peak(x: np.ndarray, y: np.ndarray) -> float:
+    """A loop of the kind that programs compile: the first compilation loads the whole compiler."""
+    best = -np.inf
+    for k in range(x.size):
+        total = 0.0
+        for i in range(y.size - k):
+            total += x[i] * y[i + k]
+        best = max(best, total)
+    return best
+
+
+def warm_up() -> None:
+    """Load the libraries, compile what can be compiled, and load the built-in problems."""
+    from scipy import optimize
+
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    seed_numba(0)
+    x = np.linspace(0.0, 1.0, 8)
+    _peak(x, x)
+    optimize.minimize(lambda v: (float(v @ v), 2 * v), x, jac=True, method="L-BFGS-B")
+    optimize.linprog(np.ones(2), A_ub=-np.eye(2), b_ub=-np.ones(2))
+    compile_optim = getattr(importlib.import_module("evocore.optim"), "warm_up", None)
+    if compile_optim is not None:
+        compile_optim()
+    _load_problems()
+
+
+def _load_problems() -> None:
+    from evocore.problems import problem, problems
+
+    for slug in problems():
+        found = problem(slug)
+        found.fast(found.start(found.default_size, 0))
