@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 
-def show(
-    run: Annotated[Path, typer.Argument(help="A run directory: running, finished, killed or moved.", metavar="RUN")],
+def command(
+    run: Annotated[Path, typer.Argument(help="A run directory: running, finished, killed or moved.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Tell how a run stands: the best construction, the published values passed, islands and programs."""
