@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Listing(ModuleType):
-    """This package, which lists the built-in problems when it is called: `evocore.problems()`.
+    """The class of this package: called, it lists the built-in problems, as in `evocore.problems()`.
 
     The name stands for both, the public function and the package; importing the package binds it to the package.
     """

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from evocore.errors import InvalidConstruction
-from evocore.problems.base import ExactResult, Problem, Vector, score_alarms
+from evocore.problems.base import ExactResult, Problem, Vector, score_alarms, to_float
 
 DIRECT_LENGTH = 4096  # up to here the arena's own operation costs at most a few milliseconds
 LAG_BUDGET = 2e8  # multiplications spent on candidate lags, about 0.1 s
@@ -149,7 +149,7 @@ class StepFunctionProblem(Problem):
         """Return `score_alarms`, and the ways in which the arena's float is wrong about these numbers."""
         found = list(score_alarms(self, arena, exact))
         if arena is not None and exact.value is not None:
-            true = float(exact.value)
+            true = to_float(exact.value)
             if abs(arena - true) > DISAGREEMENT * abs(true):
                 found.append(self._disagreement(x, arena, true))
         if arena is not None and self.is_scale_free:

@@ -121,6 +121,14 @@ def upper(value: Exact | float) -> Fraction | float:
     return value.hi if isinstance(value, Enclosure) else value
 
 
+def to_float(value: Exact | float) -> float:
+    """Return the nearest double, infinite where the value is beyond all of them; the middle of an enclosure."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if upper(value) > 0 else -math.inf
+
+
 class Problem:
     """One problem: schema, scores, references. Subclass it, and put one object of the subclass into `problem.py`.
 
@@ -446,14 +454,14 @@ def score_alarms(problem: Problem, arena: float | None, exact: ExactResult) -> t
         if value is None:
             continue
         if bound is not None and problem.better(value, bound):
-            found.append(f"impossible: the {name} score {float(value)!r} is beyond the proven bound {bound!r}")
+            found.append(f"impossible: the {name} score {to_float(value)!r} is beyond the proven bound {bound!r}")
             continue
         best = problem.best_reference
         if best is None or not problem.better(value, best.score):
             continue
-        if abs(float(value) - best.score) > problem.alarm_margin:
+        if abs(to_float(value) - best.score) > problem.alarm_margin:
             found.append(
-                f"leap: the {name} score {float(value)!r} beats the best known {best.score!r} ({best.who}) by more "
+                f"leap: the {name} score {to_float(value)!r} beats the best known {best.score!r} ({best.who}) by more "
                 f"than {problem.alarm_margin!r}"
             )
     return tuple(found)

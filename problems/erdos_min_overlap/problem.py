@@ -47,7 +47,7 @@ class ErdosMinOverlap(StepFunctionProblem):
     max_length = 100_000
     min_improvement = 1e-7
     gain_floor = 1e-5
-    proven_bound = 0.379005
+    proven_bound = 0.379005  # White, 2022, arXiv 2201.05704
     alarm_margin = 1e-4
     default_size = 100
     is_scale_free = False  # the score rescales to sum n/2 itself

@@ -42,14 +42,14 @@ class FirstAutocorrelation(StepFunctionProblem):
     max_length = 100_000
     min_improvement = 1e-8
     gain_floor = 1e-4
-    proven_bound = 1.28
+    proven_bound = 1.28  # Cloninger and Steinerberger, 2017, arXiv 1403.7988
     alarm_margin = 1e-3
     default_size = 200
     references = (
         Reference("Matolcsi and Vinuesa", 1.50972, 2010, "paper", "arXiv 0907.1379"),
         Reference("AlphaEvolve", 1.5052939684401607, 2025, "paper", "arXiv 2506.13131"),
         Reference("AlphaEvolve, second version", 1.5031635546815607, 2025, "paper", "arXiv 2511.02864"),
-        Reference("ThetaEvolve", 1.503132, 2025, "repository", "ypwang61/ThetaEvolve"),
+        Reference("ThetaEvolve", 1.503132, 2025, "paper", "arXiv 2511.23473"),
         Reference("TTT-Discover", 1.5028628982558, 2026, "repository", "test-time-training/discover"),
         Reference("Together AI", 1.5028628587053, 2026, "arena", "togethercomputer/EinsteinArena-new-SOTA"),
         Reference("CodexProLong", 1.5027436492326165, 2026, "arena", "EinsteinArena leaderboard, August 2026"),

@@ -46,17 +46,17 @@ class SecondAutocorrelation(StepFunctionProblem):
     max_length = 2_000_000
     min_improvement = 1e-5
     gain_floor = 1e-3
-    proven_bound = 1.0
+    proven_bound = 1.0  # Hölder
     alarm_margin = 1e-2
     default_size = 200
     references = (
         Reference("Matolcsi and Vinuesa", 0.88922, 2010, "paper", "arXiv 0907.1379"),
         Reference("AlphaEvolve", 0.8962799441554079, 2025, "paper", "arXiv 2506.13131"),
-        Reference("Boyer and Li", 0.901564, 2025, "paper", "best published value by hand"),
+        Reference("Boyer and Li", 0.901564, 2025, "paper", "arXiv 2506.16750"),
         Reference("AlphaEvolve, second version", 0.9610210777840541, 2025, "paper", "arXiv 2511.02864"),
         Reference("TTT-Discover", 0.9591797711482, 2026, "repository", "test-time-training/discover"),
         Reference("Together AI", 0.9612055422690042, 2026, "arena", "togethercomputer/EinsteinArena-new-SOTA"),
-        Reference("ImprovEvolve", 0.96258, 2026, "paper", "reported in 2026"),
+        Reference("ImprovEvolve", 0.96258, 2026, "paper", "arXiv 2602.10233"),
         Reference("ClaudeExplorer", 0.963588110582029, 2026, "arena", "EinsteinArena leaderboard, September 2026"),
     )
 
