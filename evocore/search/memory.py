@@ -15,7 +15,9 @@ The kinds that the forest reads, with their fields; others pass by.
 ``proposal``    round, island, parent, co_parent, operator, description, sha or null, reason, fingerprint
 ``evaluation``  key, sha, task, attempt, accuracy, seconds_to_best, peak_memory, status
 ``node``        round, island, parent, co_parent, sha, operator, description, fitness, gains, admitted, verdict
-``round``       number, islands: {island: {best, stall, watched}}
+``round``       number, islands: {island: {best, stall, improved}}
+``rescored``    islands: {island: best}, after the search set changed
+``decision``    island, diagnosis, …: the orchestrator was called for it, its stall counter starts anew
 ``reassign``    island, mutator
 ``graft``       island, donor
 ``speciate``    root, island (the new one), mutator
@@ -159,6 +161,7 @@ class Island:
     best: float = 0.0
     improved_round: int = 0
     tried: dict[str, int] = field(default_factory=dict)
+    successes: dict[str, int] = field(default_factory=dict)
     graft_from: int | None = None
 
 
@@ -221,7 +224,8 @@ class Forest:
     nodes, islands, programs, tasks : dict
         By node id, island number, source sha and task hash.
     scores : dict of source sha to dict of task hash to TaskScore
-        Two nodes of the same source share them.
+        Two nodes of the same source share them. `held_out` has the same for validation tasks, which decide nothing
+        but whether an island has stalled.
     search_tasks, reserve_tasks, validation_tasks : tuple of task hashes
         The present search set, the tasks that a curriculum may bring in, and the held-out ones.
     round : int
@@ -236,10 +240,12 @@ class Forest:
         self.programs: dict[str, Program] = {}
         self.tasks: dict[str, TaskRecord] = {}
         self.scores: dict[str, dict[str, TaskScore]] = {}
+        self.held_out: dict[str, dict[str, TaskScore]] = {}
         self.table = ScoreTable()
         self.search_tasks: tuple[str, ...] = ()
         self.reserve_tasks: tuple[str, ...] = ()
         self.validation_tasks: tuple[str, ...] = ()
+        self.rescored_for: tuple[str, ...] = ()
         self.epoch = 0
         self.round = 0
         self.finished: set[str] = set()
@@ -283,7 +289,7 @@ class Forest:
         return tuple(found)
 
     def score(self, node: int) -> Mapping[str, TaskScore]:
-        """Return everything a node's source was scored on, later tasks included."""
+        """Return everything a node's source was scored on, later tasks included, held-out ones not."""
         return self.scores.get(self.nodes[node].source_sha, {})
 
     def behaviour(self, node: int) -> dict[str, float]:
@@ -293,7 +299,8 @@ class Forest:
     def accuracy(self, node: int, tasks: Iterable[str] | None = None) -> float | None:
         """Return a node's mean accuracy over tasks (default: the search set), or None if one of them is missing."""
         wanted = tuple(self.search_tasks if tasks is None else tasks)
-        scores = self.score(node)
+        sha = self.nodes[node].source_sha
+        scores = {**self.scores.get(sha, {}), **self.held_out.get(sha, {})}
         if not wanted or any(task not in scores for task in wanted):
             return None
         return sum(scores[task].accuracy for task in wanted) / len(wanted)
@@ -313,6 +320,16 @@ class Forest:
             return admitted[0]
         return admitted[int(np.nanargmax(means))]
 
+    def noise(self, node: int, tasks: Iterable[str]) -> float:
+        """Return the standard error of a node's mean accuracy over tasks, 0 where each has one attempt."""
+        variances = []
+        for task in tasks:
+            attempts = self._attempts.get((self.nodes[node].source_sha, task), {})
+            if len(attempts) > 1:
+                values = [one.accuracy for one in attempts.values()]
+                variances.append(float(np.var(values, ddof=1)) / len(values))
+        return float(np.sqrt(sum(variances))) / len(variances) if variances else 0.0
+
     def lineage(self, node: int) -> tuple[int, ...]:
         """Return a node's ancestors along the parent edges, the node first and its root last."""
         chain = [node]
@@ -329,7 +346,8 @@ class Forest:
     def _program(self, _seq: int, data: Mapping[str, Any]) -> None:
         one = Program(data["sha"], data["file"], data["origin"], data.get("fingerprint", ""), data.get("title", ""))
         self.programs.setdefault(one.sha, one)
-        if one.fingerprint:
+        if one.fingerprint and one.origin != "child":
+            # a child counts as seen when its proposal is recorded: a kill between the two must not ban it
             self.fingerprints.add(one.fingerprint)
 
     def _task(self, _seq: int, data: Mapping[str, Any]) -> None:
@@ -385,6 +403,9 @@ class Forest:
         attempts = self._attempts.setdefault((sha, task), {})
         attempts[data["attempt"]] = fresh
         score = fresh if len(attempts) == 1 else _mean([attempts[number] for number in sorted(attempts)])
+        if task in self.tasks and self.tasks[task].role == "validation":
+            self.held_out.setdefault(sha, {})[task] = score
+            return
         if sha in self._admitted_shas:
             self.reshaped += 1
         self.scores.setdefault(sha, {})[task] = score
@@ -415,8 +436,11 @@ class Forest:
         self.committed.add(number)
         if node.parent is not None:
             self._children.setdefault(node.parent, []).append(seq)
+        if node.round == 0 and sha in self.programs:
+            self.fingerprints.add(self.programs[sha].fingerprint)
         if node.admitted:
             island.admitted.append(seq)
+            island.successes[node.operator] = island.successes.get(node.operator, 0) + 1
             self._admitted_shas.add(sha)
 
     def _round(self, _seq: int, data: Mapping[str, Any]) -> None:
@@ -428,6 +452,14 @@ class Forest:
             island.stall = state["stall"]
             if state["improved"]:
                 island.improved_round = self.round
+
+    def _rescored(self, _seq: int, data: Mapping[str, Any]) -> None:
+        self.rescored_for = self.search_tasks
+        for key, best in data["islands"].items():
+            self.islands[int(key)].best = best
+
+    def _decision(self, _seq: int, data: Mapping[str, Any]) -> None:
+        self.islands[data["island"]].stall = 0
 
     def _reassign(self, _seq: int, data: Mapping[str, Any]) -> None:
         self.islands[data["island"]].mutator = data["mutator"]
@@ -471,6 +503,8 @@ _FOLDS = {
     "evaluation": Forest._evaluation,
     "node": Forest._node,
     "round": Forest._round,
+    "rescored": Forest._rescored,
+    "decision": Forest._decision,
     "reassign": Forest._reassign,
     "graft": Forest._graft,
     "speciate": Forest._speciate,

@@ -32,6 +32,9 @@ class Preset:
         Every so many rounds an island breeds its child with its neighbour's best; 0 never.
     islands : int or None
         A fixed number of islands, whatever the setting says.
+    roots : str
+        `"dissimilar"`: one initial candidate an island, the least alike (with one island, the best); `"all"`: all
+        initial candidates start the one island.
     """
 
     name: str
@@ -41,14 +44,15 @@ class Preset:
     orchestrator: bool = False
     migrate_rounds: int = 0
     islands: int | None = None
+    roots: Literal["dissimilar", "all"] = "dissimilar"
 
 
 PRESETS = {
     one.name: one
     for one in (
-        Preset("best-of-n", "initial", mutators="schedule", islands=1),
+        Preset("best-of-n", "initial", mutators="schedule", islands=1, roots="all"),
         Preset("refine", "best", admission="better", mutators="schedule", islands=1),
-        Preset("population", "front", mutators="schedule", islands=1),
+        Preset("population", "front", mutators="schedule", islands=1, roots="all"),
         Preset("adaptive", "softmax", mutators="bandit", migrate_rounds=5),
         Preset("milo", "softmax", orchestrator=True),
     )

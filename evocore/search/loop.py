@@ -1,0 +1,624 @@
+"""The run: everything that one search needs, put together, and its life from the first event to the last.
+
+`Run.create` begins one, `Run.resume` takes one up again, `go` carries it to its end; `run` does the first and the last.
+Candidates run in the sandbox, the verifier judges, the journal remembers; here they are only connected, started,
+stopped in order and reported on.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evocore.config import RunConfig, format_duration, parse_duration
+from evocore.errors import ConfigError, EvocoreError, InfrastructureError, InputError
+from evocore.ledger import Ledger, write_file
+from evocore.problems import problem as find_problem
+from evocore.problems.registry import optimizers
+from evocore.search.curriculum import TaskBook
+from evocore.search.discoveries import Discoveries, shown_exact
+from evocore.search.evaluation import Evaluate, Evaluator
+from evocore.search.evolution import Evolution, Setting
+from evocore.search.fitness import Caps
+from evocore.search.history import Discovery, History
+from evocore.search.journal import Journal
+from evocore.search.plan import Plan, make_plan
+from evocore.search.presets import preset
+from evocore.search.rundir import RunDir
+from evocore.search.sandboxed import Bench, Chains
+from evocore.search.state import BestState, ChainState, IslandState, Passed, RunState
+from evocore.search.stopping import Clock, Stop, Stopped
+from evocore.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from evocore.problems.base import Problem
+    from evocore.search.memory import FloatArray
+    from evocore.verifiers import Verdict
+
+_WAIT_SECONDS = 0.2
+_LATE_SECONDS = 1.5
+_LEAST_LEFT_SECONDS = 0.5
+_MESSAGES = 5
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What came out of a run.
+
+    Attributes
+    ----------
+    run : Path
+        The run directory.
+    problem : str
+        Slug.
+    best_file : Path or None
+        The best construction, in the arena's schema; None if nothing valid was found.
+    arena_score, exact_score
+        Its scores; the exact one as `"p/q"` or `[lo, hi]`.
+    evaluations, hand_ins : int
+        Attempts finished, and constructions handed in.
+    seconds : float
+        Wall time over all sessions.
+    reason : str
+        Why the run ended: `"time"`, `"target"`, `"interrupted"`, `"evaluations"`, `"rounds"` or `"exhausted"`.
+    target_reached : bool or None
+        None where no target was set.
+    """
+
+    run: Path
+    problem: str
+    best_file: Path | None
+    arena_score: float | None
+    exact_score: str | list[str] | None
+    evaluations: int
+    hand_ins: int
+    seconds: float
+    reason: str
+    target_reached: bool | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the result as JSON types."""
+        best = {"file": str(self.best_file), "arena_score": self.arena_score, "exact_score": self.exact_score}
+        return {
+            "run": str(self.run),
+            "problem": self.problem,
+            "best": None if self.best_file is None else best,
+            "evaluations": self.evaluations,
+            "hand_ins": self.hand_ins,
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+            "target_reached": self.target_reached,
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """0; 1 where a target was set and not reached; 130 where it was interrupted before anything was found."""
+        if self.best_file is None and self.reason == "interrupted":
+            return _INTERRUPTED
+        return 1 if self.target_reached is False else 0
+
+
+def run(problem: str | os.PathLike[str] | Problem, *, out: str | os.PathLike[str] | None = None, **settings: Any) -> RunResult:
+    """Search for better constructions of a problem by evolving its optimizer programs.
+
+    Parameters
+    ----------
+    problem : str, path or Problem
+        Name of a built-in problem, or the folder of one's own.
+    out : path, optional
+        The run directory; by default a new one in `evocore-runs/`.
+    **settings
+        `budget="2m"`, `target`, `islands`, `seed`, `preset`, … : the fields of `evocore.config.RunConfig`.
+
+    Returns
+    -------
+    RunResult
+
+    Raises
+    ------
+    InputError
+        A setting, program or construction is wrong.
+    InfrastructureError
+        The verifier, the sandbox or the disk failed; what was found until then is in the run directory.
+    """
+    config = RunConfig.create({"problem": find_problem(problem).location, **settings})
+    return Run.create(config, out=out).go()
+
+
+class Run:
+    """One run, in one session.
+
+    Parameters
+    ----------
+    config : RunConfig
+    problem : Problem
+    rundir : RunDir
+    ledger : Ledger
+        Open; empty for a new run.
+    verifier : Verifier
+        Running; ended by `go`.
+    programs : sequence of (source, origin, title)
+        What a new run begins with.
+    start : array, optional
+        A construction that a new run begins with.
+    evaluate : callable, optional
+        Makes an attempt; by default the sandbox does. Replays and measurements of the loop hand in their own.
+    now : callable
+        A monotonic clock.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        problem: Problem,
+        rundir: RunDir,
+        ledger: Ledger,
+        verifier: Verifier,
+        *,
+        programs: tuple[tuple[str, str, str], ...] = (),
+        start: FloatArray | None = None,
+        evaluate: Evaluate | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.config = config
+        self.problem = problem
+        self.rundir = rundir
+        self._ledger = ledger
+        self._verifier = verifier
+        self._programs = programs
+        self._start = start
+        self._evaluate = evaluate
+        self._stop = Stop()
+        self._clock = Clock(0.0, now)
+        self.journal = Journal(ledger, History(problem.direction), lambda: self._clock.elapsed())
+        self._clock = Clock(self.journal.history.elapsed, now)
+        self.plan = self._planned()
+        self._phase = "starting"
+        self._messages: list[str] = []
+        self._passed = [
+            Passed(one.who, one.score, one.year)
+            for one in sorted(problem.references, key=lambda one: one.score, reverse=problem.direction == "minimize")
+        ]
+        for seconds, score in self.journal.history.trace():
+            self._pass_references(score, seconds)
+        self._evolution: Evolution | None = None
+        self._evaluator: Evaluator | None = None
+        self._chains: Chains | None = None
+        self._close_sandbox: Callable[[], None] = lambda: None
+        self._state: RunState | None = None
+        self._publish()
+
+    @classmethod
+    def create(cls, config: RunConfig, *, out: str | os.PathLike[str] | None = None, **seams: Any) -> Run:
+        """Begin a run: everything that can be wrong with the input is found before anything is written.
+
+        Raises
+        ------
+        InputError
+            Unknown problem, a program or construction that cannot be used, an output folder that cannot be written.
+        VerifierUnavailable
+            The verifier process does not start.
+        """
+        problem = find_problem(config.problem)
+        config = config.changed(problem=problem.location)
+        programs = _initial_programs(problem, config)
+        start = None if config.start is None else _read_start(problem, Path(config.start))
+        verifier = Verifier(problem)
+        try:
+            if start is not None:
+                _check_start(verifier.verify(problem, start), config.start)
+            rundir = RunDir.create(problem.slug, out)
+            write_file(rundir.config, config.to_toml().encode())
+            ledger = Ledger.create(rundir.ledger)
+        except BaseException:
+            verifier.close()
+            raise
+        return cls(config, problem, rundir, ledger, verifier, programs=programs, start=start, **seams)
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], *, budget: object = None, **seams: Any) -> Run:
+        """Take up a run where its ledger ends, with the time that is left and `budget` on top of it.
+
+        Raises
+        ------
+        InputError
+            There is no run, another process writes it, or no time is left.
+        LedgerCorrupt
+            The ledger's chain is broken.
+        InfrastructureError
+            The scoring code is not the run's any more, or a file that the ledger names is missing.
+        """
+        rundir = RunDir.existing(path)
+        config = RunConfig.from_toml(rundir.config)
+        problem = find_problem(config.problem)
+        with ExitStack() as opened:
+            ledger = opened.enter_context(Ledger.open(rundir.ledger))
+            history = History(problem.direction)
+            for event in ledger:
+                history.apply(event)
+            config = _extended(config, history, budget, rundir)
+            verifier = opened.enter_context(Verifier(problem))
+            recorded = history.run.get("verifier_digest")
+            if recorded is not None and recorded != verifier.digest:
+                raise InfrastructureError(
+                    f"expected the scoring code that the run began with (digest {recorded[:12]}), got another "
+                    f"({verifier.digest[:12]}): begin a new run with --start {rundir.best}"
+                )
+            write_file(rundir.config, config.to_toml().encode())
+            opened.pop_all()
+        return cls(config, problem, rundir, ledger, verifier, programs=_initial_programs(problem, config), **seams)
+
+    def poll(self) -> RunState | None:
+        """Return the latest picture of the run."""
+        return self._state
+
+    def go(self) -> RunResult:
+        """Carry the run to its end: search, stop in order, verify the winner again, write the report.
+
+        Raises
+        ------
+        InfrastructureError
+            The verifier, the sandbox or the disk failed. Everything that was recorded before is kept.
+        """
+        with ExitStack() as open_parts:
+            open_parts.callback(self._ledger.close)
+            open_parts.enter_context(_interruptible(self._stop, self._say))
+            with self._verifier:
+                try:
+                    self._search()
+                except EvocoreError as error:
+                    self._stop.set("failed", error)
+            if self._stop.error is not None:
+                self._give_up(self._stop.error)
+            return self._finish()
+
+    # the search
+
+    def _search(self) -> None:
+        from evocore.sandbox import ProcessSandbox
+
+        with ExitStack() as open_parts:
+            sandbox = open_parts.enter_context(ProcessSandbox())
+            self._close_sandbox = sandbox.close
+            discoveries = Discoveries(self.problem, self.rundir, self.journal, self._on_new)
+            bench = Bench(self.problem, self.rundir, self.journal, self._verifier, sandbox, discoveries)
+            self._record_beginning(discoveries)
+            tasks = TaskBook(
+                self.problem,
+                self.rundir,
+                self.journal,
+                self.plan,
+                self._verifier,
+                seed=self.config.seed,
+                memory_bytes=self.config.memory_bytes,
+            )
+            self._evaluator = Evaluator(
+                self.journal,
+                self._evaluate or bench.evaluate,
+                bench.keep,
+                slots=self.plan.evaluation_slots,
+                stop=self._stop,
+                may_begin=lambda: self._clock.elapsed() + self.plan.task_seconds <= self.plan.budget_seconds,
+                tick=self._tick,
+            )
+            open_parts.callback(self._evaluator.close)
+            self._evolution = self._make_evolution(tasks, self._evaluator)
+            self._chains = Chains(
+                bench,
+                self._evolution,
+                tasks,
+                slots=self.plan.chain_slots,
+                budget_seconds=self.plan.budget_seconds,
+                seed=self.config.seed,
+                has_start=self.config.start is not None,
+                clock=self._clock,
+                stop=self._stop,
+            )
+            self._phase = "searching"
+            self._chains.start()
+            try:
+                self._evolve(self._evolution)
+            except EvocoreError as error:
+                self._stop.set("failed", error)
+            finally:
+                self._phase = "stopping"
+                self._stop.set("time")
+                sandbox.close()
+                self._chains.join()
+
+    def _evolve(self, evolution: Evolution) -> None:
+        """Run the islands until there is no time for another attempt, then let the chains use up what is left."""
+        try:
+            evolution.run()
+        except Stopped:
+            self._tick()
+        while self._chains is not None and self._chains.is_alive() and not self._stop.wait(_WAIT_SECONDS):
+            self._tick()
+            if self._clock.elapsed() > self.plan.budget_seconds + _LATE_SECONDS:
+                return
+
+    def _make_evolution(self, tasks: TaskBook, evaluator: Evaluator) -> Evolution:
+        from evocore.mutators import MUTATORS, fingerprint
+
+        unknown = sorted(set(self.config.mutators) - set(MUTATORS))
+        if unknown:
+            raise ConfigError(f"expected mutators among {', '.join(sorted(MUTATORS))}, got {', '.join(unknown)}")
+        setting = Setting(
+            config=self.config,
+            plan=self.plan,
+            preset=preset(self.config.preset),
+            caps=Caps(2.0 * self.plan.task_seconds, float(self.config.memory_bytes)),
+            mutators={name: MUTATORS[name] for name in self.config.mutators or MUTATORS},
+            fingerprint=fingerprint,
+            verifier_digest=self._verifier.digest,
+        )
+        evolution = Evolution(
+            setting,
+            journal=self.journal,
+            rundir=self.rundir,
+            tasks=tasks,
+            evaluator=evaluator,
+            clock=self._clock,
+            stop=self._stop,
+            say=self._say,
+        )
+        for source, origin, title in self._programs:
+            evolution.add_program(source, origin=origin, title=title)
+        return evolution
+
+    def _record_beginning(self, discoveries: Discoveries) -> None:
+        history = self.journal.history
+        if not history.run:
+            self.journal.record(
+                "run",
+                {
+                    "problem": self.problem.slug,
+                    "seed": self.config.seed,
+                    "preset": self.config.preset,
+                    "budget_seconds": self.config.budget_seconds,
+                    "target": self.config.target,
+                    "verifier_digest": self._verifier.digest,
+                    "plan": self.plan.to_json(),
+                    "version": importlib.metadata.version("evocore-engine"),
+                    "python": platform.python_version(),
+                },
+                sync=True,
+            )
+        else:
+            session = {"number": history.sessions + 1, "budget_seconds": self.config.budget_seconds}
+            self.journal.record("session", session, sync=True)
+        self._say(self.plan.text())
+        if history.best is not None:
+            x = self.problem.parse(self.rundir.construction(history.best.sha))
+            # a kill can fall between the event and the two files: the verdict is made anew, so write both again
+            discoveries.write_best(x, self._verifier.restore_run(self.problem, x))
+        elif self._start is not None:
+            verdict = self._verifier.restore_run(self.problem, self._start)
+            discoveries.record(self._start, verdict, program=None, start=None, source="the start that was given")
+
+    def _planned(self) -> Plan:
+        recorded = self.journal.history.run.get("plan")
+        if recorded is None:
+            return make_plan(self.config, len(os.sched_getaffinity(0)))
+        return Plan.from_json({**recorded, "budget_seconds": self.config.budget_seconds})
+
+    # while it goes on
+
+    def _on_new(self, best: Discovery) -> None:
+        self._pass_references(best.arena_score, best.elapsed)
+        target = self.config.target
+        if target is not None and not self.problem.better(target, best.arena_score):
+            self._stop.set("target")
+
+    def _pass_references(self, score: float, seconds: float) -> None:
+        for index, one in enumerate(self._passed):
+            if one.passed_seconds is None and self.problem.better(score, one.score):
+                self._passed[index] = Passed(one.who, one.score, one.year, seconds)
+
+    def _say(self, sentence: str) -> None:
+        self._messages = [*self._messages, sentence][-_MESSAGES:]
+
+    def _tick(self) -> None:
+        if self._stop.is_set():
+            self._phase = "stopping"
+            self._close_sandbox()
+        self._publish()
+
+    def _publish(self) -> None:
+        with self.journal.lock:
+            self._state = self._picture()
+
+    def _picture(self) -> RunState:
+        forest, history = self.journal.forest, self.journal.history
+        chains = self._chains.running if self._chains is not None else {}
+        return RunState(
+            problem=self.problem.slug,
+            title=self.problem.title,
+            direction=self.problem.direction,
+            run_dir=str(self.rundir.path),
+            phase=self._phase,
+            budget_seconds=self.plan.budget_seconds,
+            elapsed_seconds=self._clock.elapsed(),
+            target=self.config.target,
+            round=forest.round,
+            epoch=forest.epoch,
+            best=None if history.best is None else self._best_state(history.best),
+            references=tuple(self._passed),
+            islands=tuple(self._island_state(number) for number in sorted(forest.islands)),
+            chains=tuple(self._chain_state(slot, *chains[slot]) for slot in sorted(list(chains)) if slot in chains),
+            evaluations=history.evaluations,
+            running_evaluations=0 if self._evaluator is None else self._evaluator.running,
+            rejected=history.rejected,
+            hand_ins=history.hand_ins,
+            trace=history.trace(),
+            messages=tuple(self._messages),
+        )
+
+    def _best_state(self, best: Discovery) -> BestState:
+        exact = shown_exact(best)
+        text = exact if isinstance(exact, str) else f"[{exact[0]}, {exact[1]}]"
+        return BestState(best.arena_score, text, best.elapsed, best.source, best.file, best.first_place)
+
+    def _island_state(self, number: int) -> IslandState:
+        forest = self.journal.forest
+        island = forest.islands[number]
+        best = forest.best(number)
+        accuracy = None if best is None else forest.accuracy(best)
+        return IslandState(
+            number=number,
+            mutator=island.mutator,
+            n_nodes=len(island.nodes),
+            n_admitted=len(island.admitted),
+            n_rejected=len(island.rejections),
+            best_accuracy=island.best if accuracy is None else accuracy,
+            stall=island.stall,
+            best_program="" if best is None else forest.nodes[best].source_sha,
+        )
+
+    def _chain_state(self, slot: int, segment: Any, begun: float) -> ChainState:
+        programs = self.journal.forest.programs
+        title = programs[segment.program].title if segment.program in programs else segment.program[:12]
+        start = "random numbers" if segment.start is None else f"construction {segment.start[:8]}"
+        return ChainState(slot, title, segment.kind, start, begun, segment.seconds)
+
+    # the end
+
+    def _finish(self) -> RunResult:
+        """Verify the winner in a fresh process, write winners and report."""
+        from evocore.report.text import write_report
+        from evocore.search.winners import write_winners
+
+        history = self.journal.history
+        self._phase = "checking"
+        self._publish()
+        if history.best is not None:
+            self._check_winner(history.best)
+            write_winners(self.rundir)
+        self.journal.record("end", {"reason": self._stop.reason or "time"}, sync=True)
+        self._ledger.close()
+        write_report(self.rundir.path)
+        self._phase = "finished"
+        self._publish()
+        return self._result()
+
+    def _check_winner(self, best: Discovery) -> None:
+        with Verifier(self.problem) as fresh:
+            verdict = fresh.verify(self.problem, self.rundir.best.read_bytes())
+        if not verdict.valid or verdict.exact_score != best.exact:
+            raise InfrastructureError(
+                f"expected a fresh verifier to agree on the best construction (exact score {float(best.exact)!r}), "
+                f"got {'an invalid one' if verdict.exact_score is None else float(verdict.exact_score)!r}: {self.rundir.best}"
+            )
+        self.rundir.write_json(self.rundir.verdict, verdict.to_json(), indent=2)
+
+    def _give_up(self, error: Exception) -> None:
+        """Say what failed and that the run can go on."""
+        if isinstance(error, InfrastructureError):
+            where = f"the run so far is in {self.rundir.path}, continue it with `evocore resume {self.rundir.path}`"
+            raise type(error)(f"{error}; {where}") from error
+        raise error
+
+    def _result(self) -> RunResult:
+        history, target = self.journal.history, self.config.target
+        best = history.best
+        reached = None
+        if target is not None:
+            reached = best is not None and not self.problem.better(target, best.arena_score)
+        return RunResult(
+            run=self.rundir.path,
+            problem=self.problem.slug,
+            best_file=None if best is None else self.rundir.best,
+            arena_score=None if best is None else best.arena_score,
+            exact_score=None if best is None else shown_exact(best),
+            evaluations=history.evaluations,
+            hand_ins=history.hand_ins,
+            seconds=self._clock.elapsed(),
+            reason=self._stop.reason or "time",
+            target_reached=reached,
+        )
+
+
+@contextmanager
+def _interruptible(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
+    """Let the first SIGINT or SIGTERM end the run in order, and the second at once, as a kill would."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_number: int, _frame: object) -> None:
+        if stop.reason == "interrupted":
+            os._exit(_INTERRUPTED)
+        stop.set("interrupted")
+        say("Stopping in order; press Ctrl-C again to quit at once.")
+
+    old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _initial_programs(problem: Problem, config: RunConfig) -> tuple[tuple[str, str, str], ...]:
+    """Read the programs that a run begins with: one's own first, then the problem's."""
+    from evocore.mutators import check_program
+
+    found = []
+    for name in config.program:
+        source = _read_text(Path(name), "an optimizer program")
+        reasons = check_program(source)
+        if reasons:
+            raise InputError(f"expected an optimizer program, got one that breaks the contract: {name}: {reasons[0]}")
+        found.append((source, "given", Path(name).stem))
+    found += [(path.read_text(), "problem", path.stem) for path in optimizers(problem)]
+    if not found:
+        raise ConfigError(f"expected an optimizer program for {problem.slug}, found none; give one with --program FILE")
+    return tuple(found)
+
+
+def _read_start(problem: Problem, path: Path) -> FloatArray:
+    text = _read_text(path, "a construction")
+    try:
+        payload = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"expected JSON, got something else ({error}): {path}") from None
+    return problem.parse(payload)
+
+
+def _check_start(verdict: Verdict, name: str | None) -> None:
+    if not verdict.valid or verdict.arena_score is None:
+        reason = verdict.reasons[0] if verdict.reasons else "it has no score"
+        raise InputError(f"expected a valid construction to start from, got one that is not: {name}: {reason}")
+
+
+def _read_text(path: Path, what: str) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise InputError(f"expected {what}, got {(error.strerror or '').lower()}: {path}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"expected {what}, got a file that is not text: {path}") from None
+
+
+def _extended(config: RunConfig, history: History, budget: object, rundir: RunDir) -> RunConfig:
+    """Return the settings of a resumed run: with more time where some was given, refused where none is left."""
+    if budget is not None:
+        return config.changed(budget_seconds=max(config.budget_seconds, history.elapsed) + parse_duration(budget))
+    left = config.budget_seconds - history.elapsed
+    if history.ended and left < _LEAST_LEFT_SECONDS:
+        raise ConfigError(
+            f"expected a run with time left, got one that has used up its {format_duration(config.budget_seconds)}: "
+            f"{rundir.path}; add time with --budget"
+        )
+    return config
