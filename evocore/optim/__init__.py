@@ -1,1 +1,39 @@
-"""To be written."""
+"""Building blocks that optimizer programs import; runs in the sandbox only.
+
+Tunables and stages: `Range`, `Choice`, `run_stages`. The shared state of a program: `Search`, `Pool`, `Ratchet`.
+Outer loops: `multistart`, `hops`, `anneal`, `race`, `refine`. Disturbances: `ALL_MOVES`, `cross`.
+"""
+
+from evocore.optim.blocks import anneal, hops, ladder, multistart, race, refine
+from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
+from evocore.optim.newton import NewtonResult, barrier_newton
+from evocore.optim.pool import Member, Pool, distance, outline
+from evocore.optim.ratchet import Ratchet
+from evocore.optim.resampling import resample, stretch
+from evocore.optim.search import Search, run_stages
+from evocore.optim.tunables import Choice, Range
+
+__all__ = [
+    "ALL_MOVES",
+    "Choice",
+    "Member",
+    "MoveBandit",
+    "NewtonResult",
+    "Pool",
+    "Range",
+    "Ratchet",
+    "Search",
+    "anneal",
+    "barrier_newton",
+    "cross",
+    "distance",
+    "hops",
+    "ladder",
+    "multistart",
+    "outline",
+    "race",
+    "refine",
+    "resample",
+    "run_stages",
+    "stretch",
+]

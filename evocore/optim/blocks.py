@@ -1,0 +1,203 @@
+"""The outer loops that optimizer programs put together: multistart, hop, race, refine.
+
+Each takes the search, the end of its time, and numbers that the program keeps as tunables.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
+from evocore.optim.pool import Member
+from evocore.optim.search import Search
+
+Array = npt.NDArray[np.float64]
+
+
+def ladder(low: float, high: float, n_stages: int) -> Array:
+    """Return `n_stages` inverse temperatures from `low` to `high`, in equal ratios."""
+    return np.geomspace(low, max(high, low * 1.01), max(2, int(n_stages)))
+
+
+def multistart(
+    search: Search,
+    until: float,
+    make_start: Callable[[], Array],
+    betas: Sequence[float] | Array,
+    n_iterations: int,
+    *,
+    keep_early: float = 1.0,
+    keep_middle: float = 1.0,
+) -> None:
+    """Quench one random start after another into the pool, giving up those that lag.
+
+    A start goes on after the first stage only when it is among the best `keep_early` of all at that point, and after
+    a quarter of the stages only when it is among the best `keep_middle`: the early value ranks the final one (rank
+    correlation 0.97 and more on the autocorrelation problems), so most of the work on losers is saved.
+
+    Parameters
+    ----------
+    make_start : callable
+        Returns parameters.
+    betas, n_iterations
+        The full quench.
+    keep_early, keep_middle : float
+        Shares in (0, 1]; 1 keeps all.
+    """
+    quarter = max(1, len(betas) // 4)
+    cuts = [(betas[:1], keep_early, []), (betas[1:quarter], keep_middle, [])]
+    while not search.is_over(until):
+        x = make_start()
+        member = None
+        for part, share, seen in cuts:
+            if len(part) == 0 or share >= 1.0:
+                if len(part):
+                    member = search.quench(x, part, n_iterations, until)
+                    x = member.x
+                continue
+            member = search.quench(x, part, n_iterations, until)
+            x = member.x
+            seen.append(member.value)
+            if len(seen) > 8 and member.value > np.quantile(seen, share):
+                break
+        else:
+            search.consider(search.quench(x, betas[quarter:], n_iterations, until))
+
+
+def hops(
+    search: Search,
+    until: float,
+    *,
+    beta_low: float,
+    beta_high: float,
+    beta_end: float,
+    n_stages: int,
+    n_iterations: int,
+    polish_beta: float = 0.0,
+    polish_within: float = 0.0,
+    moves: tuple[str, ...] = (*ALL_MOVES, "cross"),
+    n_limits: tuple[int, int] = (8, 10**9),
+) -> None:
+    """Disturb members of the pool, quench them from a random temperature, and keep what earns a place.
+
+    Parameters
+    ----------
+    beta_low, beta_high : float
+        The first beta is log-uniform between them.
+    beta_end, n_stages, n_iterations
+        The quench; n/8 iterations a stage are added, for fine grids need more of them.
+    polish_beta, polish_within : float
+        A result within `polish_within` of its parent gets four more stages from beta_end / 5 to `polish_beta`.
+    moves : tuple of str
+        Names out of `evocore.optim.ALL_MOVES`, and `cross`.
+    n_limits : (int, int)
+        Lengths that `resize` may not leave.
+    """
+    if not search.pool.members:
+        return
+    rng, bandit = search.rng, MoveBandit(moves)
+    while not search.is_over(until):
+        parent = search.pool.draw(rng)
+        name = bandit.draw(rng)
+        if name == "cross":
+            x = cross(rng, parent.x, search.pool.draw(rng).x)
+        else:
+            x = ALL_MOVES[name](rng, parent.x, search.unit(parent.x))
+        if len(x) != parent.n and not n_limits[0] <= len(x) <= n_limits[1]:
+            continue
+        beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
+        count = n_iterations + parent.n // 8
+        child = search.quench(x, ladder(beta, beta_end, n_stages), count, until)
+        if polish_beta and child.value < parent.value + polish_within:
+            child = search.quench(child.x, ladder(beta_end / 5, polish_beta, 4), count, until)
+        bandit.reward(name, child.value < parent.value - 1e-9 * abs(parent.value))
+        search.consider(child)
+
+
+def anneal(
+    search: Search,
+    member: Member,
+    until: float,
+    *,
+    beta_low: float,
+    beta_high: float,
+    beta_end: float,
+    n_stages: int = 7,
+    patience: int = 1_000_000,
+) -> Member:
+    """Reheat one member again and again, to a random temperature, with or without a disturbance; returns the best.
+
+    Iterations grow with the length, 80 + n/8 a stage: at fine resolution a fixed number stops short of convergence.
+    """
+    rng, best = search.rng, member
+    bandit = MoveBandit(("none", "nudge", "scale", "bump", "wave", "patch"))
+    failures = 0
+    while not search.is_over(until) and failures < patience:
+        name = bandit.draw(rng)
+        x = best.x if name == "none" else ALL_MOVES[name](rng, best.x, search.unit(best.x))
+        beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
+        counts = [80 + best.n // 8] * (n_stages - 1) + [3 * (80 + best.n // 8)]
+        child = search.quench(x, ladder(beta, beta_end, n_stages), counts, until)
+        won = child.value < best.value
+        bandit.reward(name, won)
+        failures = 0 if won else failures + 1
+        if won:
+            best = child
+            search.consider(child)
+    return best
+
+
+def race(
+    search: Search,
+    until: float,
+    *,
+    entrants: int,
+    factor: int,
+    beta_first: float,
+    beta_low: float,
+    beta_high: float,
+    beta_end: float,
+    n_max: int,
+) -> None:
+    """Give the best few members `factor` times as many cells and the same time each.
+
+    What a basin gains by refinement differs from basin to basin by more than the basins differ, so the order at coarse
+    resolution does not carry over: several must be tried.
+    """
+    chosen = [m for m in search.pool.members if m.n * factor <= n_max][:entrants]
+    for at, member in enumerate(chosen):
+        now = time.monotonic()
+        share = now + (min(until, search.deadline) - now) / (len(chosen) - at)
+        if search.is_over(share):
+            return
+        x = search.upsample(member, member.n * factor)
+        counts = [80 + len(x) // 8] * 8
+        finer = search.quench(x, ladder(beta_first, beta_end, 8), counts, share)
+        search.consider(finer)
+        anneal(search, finer, share, beta_low=beta_low, beta_high=beta_high, beta_end=beta_end)
+
+
+def refine(
+    search: Search,
+    until: float,
+    *,
+    factor: int,
+    beta_first: float,
+    beta_low: float,
+    beta_high: float,
+    beta_end: float,
+    n_max: int,
+) -> None:
+    """Spend the time on the best member: refine it while it is coarser than `n_max`, then reheat it."""
+    best = search.best
+    if best is None:
+        return
+    if best.n * factor <= n_max:
+        x = search.upsample(best, best.n * factor)
+        counts = [80 + len(x) // 8] * 8
+        best = search.quench(x, ladder(beta_first, beta_end, 8), counts, until)
+        search.consider(best)
+    anneal(search, best, until, beta_low=beta_low, beta_high=beta_high, beta_end=beta_end)

@@ -1,0 +1,161 @@
+"""What the stages of an optimizer program share: the task, the clock, the pool, and the hand-in."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evocore.kernels.smoothmax import SmoothedMaximum
+from evocore.optim.pool import Member, Pool, outline
+from evocore.optim.ratchet import Ratchet
+from evocore.optim.resampling import resample
+
+Array = npt.NDArray[np.float64]
+
+KINDS = {
+    "erdos-min-overlap": "overlap",
+    "first-autocorrelation-inequality": "autoconvolution",
+    "second-autocorrelation-inequality": "spread",
+    "third-autocorrelation-inequality": "signed",
+}
+
+
+class Search:
+    """One run of an optimizer program on one of the four function problems.
+
+    Parameters
+    ----------
+    problem : evocore.problems.Problem
+        What is asked.
+    start : (n,) float64 array
+        The construction to improve.
+    seed : int
+        Seed of `rng`.
+    deadline : float
+        On `time.monotonic`.
+    offer : callable
+        Takes a construction; hands it in.
+    pool_size, radius : int, float
+        See `evocore.optim.Pool`.
+
+    Attributes
+    ----------
+    rng : numpy.random.Generator
+    pool : Pool
+        Distinct good members of any length.
+    best : Member or None
+        The best that was seen.
+    start : Member
+        The start as a member.
+    is_warm : bool
+        Whether the start is worth refining: some optimiser has worked on it. Random starts are worse than any quench
+        by far, so a margin in the objective tells them apart.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        start: Array,
+        seed: int,
+        deadline: float,
+        offer: Callable[[Array], Any],
+        *,
+        pool_size: int = 24,
+        radius: float = 0.03,
+    ) -> None:
+        self.problem = problem
+        self.kind = KINDS[problem.slug]
+        self.rng = np.random.default_rng(seed)
+        self.deadline = deadline - 0.01
+        self.pool = Pool(pool_size, radius)
+        self.best: Member | None = None
+        self._ratchet = Ratchet(problem, offer)
+        self._objectives: dict[int, SmoothedMaximum] = {}
+        values = np.asarray(start, dtype=np.float64)
+        x = self.objective(len(values)).parameters(values)
+        self.start = self.member(x)
+        self.is_warm = self.start.value < _WARM_BELOW[self.kind]
+        if self.is_warm:
+            self.consider(self.start)
+
+    def objective(self, n: int) -> SmoothedMaximum:
+        """Return the smoothed objective for length n; buffers of the last few lengths are kept."""
+        if n not in self._objectives:
+            if len(self._objectives) > 40:
+                self._objectives.pop(next(iter(self._objectives)))
+            self._objectives[n] = SmoothedMaximum(self.kind, n)
+        return self._objectives[n]
+
+    def member(self, x: Array) -> Member:
+        """Evaluate parameters."""
+        objective = self.objective(len(x))
+        _, peak, _ = objective.evaluate(x, 1.0)
+        return Member(x, peak, outline(objective.construction(x)))
+
+    def quench(self, x: Array, betas: Sequence[float] | Array, n_iterations: int | Sequence[int], until: float) -> Member:
+        """Run L-BFGS through rising betas and return the best point on the way."""
+        objective = self.objective(len(x))
+        found = objective.quench(x, betas, n_iterations, min(until, self.deadline))
+        return Member(found.x, found.peak, outline(objective.construction(found.x)))
+
+    def consider(self, member: Member) -> bool:
+        """Show a member to the pool and, when it is the best so far, hand it in; says whether the pool took it."""
+        if math.isfinite(member.value) and (self.best is None or member.value < self.best.value):
+            self.best = member
+            self._ratchet.offer(self.construction(member))
+        return self.pool.insert(member)
+
+    def construction(self, member: Member) -> Array:
+        """Return a member's construction."""
+        return self.objective(member.n).construction(member.x)
+
+    def unit(self, x: Array) -> float:
+        """Size of the parameters that moves refer to: one for logits, else their root mean square."""
+        return 1.0 if self.kind == "overlap" else float(np.sqrt(np.mean(x * x))) or 1.0
+
+    def upsample(self, member: Member, n: int) -> Array:
+        """Parameters of the same construction on n cells (exact when n is a multiple)."""
+        return self.objective(n).parameters(resample(self.construction(member), n))
+
+    @staticmethod
+    def clock() -> float:
+        """Return the time that deadlines refer to."""
+        return time.monotonic()
+
+    def is_over(self, until: float) -> bool:
+        """Say whether the stage's time, or the program's, is up."""
+        return time.monotonic() >= min(until, self.deadline)
+
+
+# Objectives that no random start reaches and every quench passes.
+_WARM_BELOW = {"overlap": 0.39, "autoconvolution": 1.6, "spread": -0.80, "signed": 1.6}
+
+Stage = tuple[Callable[[Search, float], None], float]
+
+
+def run_stages(stages: Sequence[Stage], search: Search) -> Array:
+    """Run stages one after the other, each for its share of the time that is left.
+
+    Parameters
+    ----------
+    stages : sequence of (function, share)
+        Functions take the search and the end of their time on `time.monotonic`; shares are positive and relative.
+        What a stage leaves over goes to those after it.
+    search : Search
+        Shared by all stages.
+
+    Returns
+    -------
+    (n,) float64 array
+        The best construction.
+    """
+    for at, (stage, share) in enumerate(stages):
+        now = time.monotonic()
+        rest = sum(s for _, s in stages[at:])
+        stage(search, now + (search.deadline - now) * share / rest)
+        if search.is_over(math.inf):
+            break
+    return search.construction(search.best or search.start)

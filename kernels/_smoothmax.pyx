@@ -1,0 +1,97 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, autotestdict=False, freethreading_compatible=True
+"""Loops of `evocore.kernels.smoothmax`: what they compute is said there."""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+cdef extern from "smoothmax.h":
+    ctypedef struct sm_state:
+        int kind
+        long n
+        long n_lags
+        double *f
+        double *c
+        double *best_x
+        double best
+        double level
+        long n_evaluations
+    int sm_init(sm_state *st, int kind, long n, int memory) nogil
+    void sm_free(sm_state *st) nogil
+    double sm_evaluate_base(sm_state *st, const double *x, double beta, double *gradient, double *peak) nogil
+    double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak) nogil
+    long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
+    long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GNUC__)
+    static int evocore_has_avx2(void) { __builtin_cpu_init(); return __builtin_cpu_supports("avx2"); }
+    #else
+    static int evocore_has_avx2(void) { return 0; }
+    #endif
+    """
+    int evocore_has_avx2() nogil
+
+HAS_AVX2 = bool(evocore_has_avx2())
+
+
+cdef class State:
+    """Buffers of one problem size; not to be used from two threads at once."""
+
+    cdef sm_state st
+    cdef bint fast
+
+    def __cinit__(self, int kind, long n, int memory, bint fast):
+        if sm_init(&self.st, kind, n, memory):
+            sm_free(&self.st)
+            raise MemoryError(f"no memory for a smoothed maximum of {n} values")
+        self.fast = fast
+
+    def __dealloc__(self):
+        sm_free(&self.st)
+
+    @property
+    def n_evaluations(self):
+        return self.st.n_evaluations
+
+    @property
+    def best(self):
+        return self.st.best
+
+    @property
+    def level(self):
+        return self.st.level
+
+    @level.setter
+    def level(self, double value):
+        self.st.level = value
+
+    def reset_best(self):
+        self.st.best = INFINITY
+
+    def best_parameters(self, double[::1] out):
+        memcpy(&out[0], self.st.best_x, self.st.n * sizeof(double))
+
+    def evaluate(self, const double[::1] x, double beta, double[::1] gradient):
+        cdef double value, peak = 0.0
+        with nogil:
+            if self.fast:
+                value = sm_evaluate_avx2(&self.st, &x[0], beta, &gradient[0], &peak)
+            else:
+                value = sm_evaluate_base(&self.st, &x[0], beta, &gradient[0], &peak)
+        return value, peak
+
+    def construction(self, double[::1] out):
+        memcpy(&out[0], self.st.f, self.st.n * sizeof(double))
+
+    def lags(self, double[::1] out):
+        memcpy(&out[0], self.st.c, self.st.n_lags * sizeof(double))
+
+    def stage(self, double[::1] x, double beta, long n_iterations, double deadline):
+        cdef long done
+        with nogil:
+            if self.fast:
+                done = sm_stage_avx2(&self.st, &x[0], beta, n_iterations, deadline)
+            else:
+                done = sm_stage_base(&self.st, &x[0], beta, n_iterations, deadline)
+        return done

@@ -1,0 +1,376 @@
+/* A real fast Fourier transform for convolutions: split arrays (real parts, imaginary parts), Stockham order (no bit
+   reversal), radix 4 with one closing pass of radix 2, 3, 4 or 5, the even and odd samples of a real sequence packed
+   into one complex sequence of half its length.
+
+   Lengths: N = 2M real samples, M = 16 * 2^a, 16 * 3 * 2^a or 16 * 5 * 2^a. Twiddle factors come from long double
+   sines, so that on x86 each part is the correctly rounded double but for about one case in 2000, where it is off
+   by 0.5005 ulp. Stockham autosort: C. Temperton, J. Comput. Phys. 52 (1983) 1. */
+#ifndef EVOCORE_FFT_H
+#define EVOCORE_FFT_H
+
+#include <math.h>
+#include <stdlib.h>
+#include "simd.h"
+
+#define FFT_MAX_PASSES 32
+
+typedef struct {
+    long m;                     /* complex length; the real length is 2 m */
+    int n_passes;
+    int radix[FFT_MAX_PASSES];
+    long twiddle_at[FFT_MAX_PASSES];
+    double *tr, *ti;            /* twiddles of all passes, radix-1 blocks of one pass behind each other */
+    double *pr, *pi;            /* exp(-2 pi i k / 2m), k <= m/2, for the packing of real sequences */
+    double *wr, *wi;            /* scratch of length m */
+    double *block;              /* the one allocation that holds all of them */
+} fft_plan;
+
+/* Arrays begin at cache lines of their own and are staggered: powers of two behind each other would all fall into
+   the same sets of the first-level cache. */
+#define CACHE_STAGGER 168
+
+static inline double *cache_aligned(long count) {
+    void *block = NULL;
+    size_t bytes = sizeof(double) * (size_t)count;
+    if (posix_memalign(&block, 64, bytes)) return NULL;
+    memset(block, 0, bytes);
+    return block;
+}
+
+static inline double *take_staggered(double **at, long count) {
+    double *here = *at;
+    *at += (count + 7) / 8 * 8 + (CACHE_STAGGER - 8);
+    return here;
+}
+
+static inline void fft_twiddle(long k, long n, double *re, double *im) {
+    /* Reduced to the first octant by integers, where long double sines are accurate relative to their value. */
+    k %= n;
+    int flip_im = 0, flip_re = 0, swap = 0;
+    if (2 * k > n) { k = n - k; flip_im = 1; }
+    if (4 * k > n) { k = n / 2 - k; flip_re = 1; }
+    if (8 * k > n) swap = 1;
+    const long double turn = 6.283185307179586476925286766559005768L;
+    long double c, s;
+    if (swap) { /* cos(t) = sin(pi/2 - t): n - 4k quarters */
+        long double t = turn * (long double)(n - 4 * k) / (4.0L * (long double)n);
+        c = sinl(t);
+        s = cosl(t);
+    } else {
+        long double t = turn * (long double)k / (long double)n;
+        c = cosl(t);
+        s = sinl(t);
+    }
+    *re = (double)(flip_re ? -c : c);
+    *im = (double)(flip_im ? s : -s);
+}
+
+/* The least admissible complex length m with 2 m >= n_real. */
+static inline long fft_good_half(long n_real) {
+    long need = (n_real + 1) / 2, best = -1;
+    const long bases[3] = {16, 48, 80};
+    for (int b = 0; b < 3; b++) {
+        long m = bases[b];
+        while (m < need) m *= 2;
+        if (best < 0 || m < best) best = m;
+    }
+    return best;
+}
+
+static inline void fft_free(fft_plan *p) {
+    free(p->block);
+    p->block = NULL;
+}
+
+/* 0, or -1 when there is no memory. m must come from fft_good_half. */
+static inline int fft_init(fft_plan *p, long m) {
+    p->m = m;
+    p->n_passes = 0;
+    long rest = m, s = 1, total = 0;
+    int odd = m % 3 == 0 ? 3 : m % 5 == 0 ? 5 : 1;
+    rest /= odd;
+    while (rest % 4 == 0) { p->radix[p->n_passes++] = 4; rest /= 4; }
+    if (rest == 2) p->radix[p->n_passes++] = 2;
+    if (odd > 1) p->radix[p->n_passes++] = odd;
+    for (int i = 0; i < p->n_passes; i++) {
+        long n = m / s;
+        p->twiddle_at[i] = total;
+        total += (n / p->radix[i]) * (p->radix[i] - 1);
+        s *= p->radix[i];
+    }
+    long half = m / 2 + 1;
+    p->block = cache_aligned(2 * total + 2 * half + 2 * m + 6 * CACHE_STAGGER);
+    if (!p->block) return -1;
+    double *at = p->block;
+    p->tr = take_staggered(&at, total);
+    p->ti = take_staggered(&at, total);
+    p->pr = take_staggered(&at, half);
+    p->pi = take_staggered(&at, half);
+    p->wr = take_staggered(&at, m);
+    p->wi = take_staggered(&at, m);
+    s = 1;
+    for (int i = 0; i < p->n_passes; i++) {
+        long n = m / s, q = n / p->radix[i];
+        for (int j = 1; j < p->radix[i]; j++)
+            for (long k = 0; k < q; k++) {
+                long at = p->twiddle_at[i] + (j - 1) * q + k;
+                fft_twiddle(j * k, n, p->tr + at, p->ti + at);
+            }
+        s *= p->radix[i];
+    }
+    for (long k = 0; k < half; k++) fft_twiddle(k, 2 * m, p->pr + k, p->pi + k);
+    return 0;
+}
+
+#define FFT_TIMES(xr, xi, cr, ci, outr, outi) \
+    do { v4d r_ = (xr) * (cr) - (xi) * (ci), i_ = (xr) * (ci) + (xi) * (cr); outr = r_; outi = i_; } while (0)
+
+/* First pass: stride one, so the four lanes are four neighbouring butterflies and the result is transposed. */
+static inline void fft_pass4_first(long m, const double *tr, const double *ti, const double *xr, const double *xi,
+                                   double *yr, double *yi) {
+    long q = m / 4;
+    for (long p = 0; p < q; p += 4) {
+        v4d ar = v4_load(xr + p), ai = v4_load(xi + p), br = v4_load(xr + p + q), bi = v4_load(xi + p + q);
+        v4d cr = v4_load(xr + p + 2 * q), ci = v4_load(xi + p + 2 * q);
+        v4d dr = v4_load(xr + p + 3 * q), di = v4_load(xi + p + 3 * q);
+        v4d sr = ar + cr, si = ai + ci, ur = ar - cr, ui = ai - ci;
+        v4d vr = br + dr, vi = bi + di, er = br - dr, ei = bi - di;
+        v4d r0 = sr + vr, i0 = si + vi, r2 = sr - vr, i2 = si - vi;
+        v4d r1 = ur + ei, i1 = ui - er, r3 = ur - ei, i3 = ui + er;
+        FFT_TIMES(r1, i1, v4_load(tr + p), v4_load(ti + p), r1, i1);
+        FFT_TIMES(r2, i2, v4_load(tr + q + p), v4_load(ti + q + p), r2, i2);
+        FFT_TIMES(r3, i3, v4_load(tr + 2 * q + p), v4_load(ti + 2 * q + p), r3, i3);
+#define FFT_TRANSPOSE(a, b, c, d, out)                                                             \
+        do {                                                                                       \
+            v4d ab0 = V4_PICK(a, b, 0, 4, 2, 6), ab1 = V4_PICK(a, b, 1, 5, 3, 7);                  \
+            v4d cd0 = V4_PICK(c, d, 0, 4, 2, 6), cd1 = V4_PICK(c, d, 1, 5, 3, 7);                  \
+            v4_store(out, V4_PICK(ab0, cd0, 0, 1, 4, 5));                                          \
+            v4_store(out + 4, V4_PICK(ab1, cd1, 0, 1, 4, 5));                                      \
+            v4_store(out + 8, V4_PICK(ab0, cd0, 2, 3, 6, 7));                                      \
+            v4_store(out + 12, V4_PICK(ab1, cd1, 2, 3, 6, 7));                                     \
+        } while (0)
+        FFT_TRANSPOSE(r0, r1, r2, r3, yr + 4 * p);
+        FFT_TRANSPOSE(i0, i1, i2, i3, yi + 4 * p);
+#undef FFT_TRANSPOSE
+    }
+}
+
+static inline void fft_pass4(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
+                             double *yr, double *yi) {
+    for (long p = 0; p < q; p++) {
+        v4d w1r = v4_set(tr[p]), w1i = v4_set(ti[p]), w2r = v4_set(tr[q + p]), w2i = v4_set(ti[q + p]);
+        v4d w3r = v4_set(tr[2 * q + p]), w3i = v4_set(ti[2 * q + p]);
+        const double *ar_ = xr + s * p, *ai_ = xi + s * p;
+        double *or_ = yr + 4 * s * p, *oi_ = yi + 4 * s * p;
+        for (long k = 0; k < s; k += 4) {
+            v4d ar = v4_load(ar_ + k), ai = v4_load(ai_ + k);
+            v4d br = v4_load(ar_ + s * q + k), bi = v4_load(ai_ + s * q + k);
+            v4d cr = v4_load(ar_ + 2 * s * q + k), ci = v4_load(ai_ + 2 * s * q + k);
+            v4d dr = v4_load(ar_ + 3 * s * q + k), di = v4_load(ai_ + 3 * s * q + k);
+            v4d sr = ar + cr, si = ai + ci, ur = ar - cr, ui = ai - ci;
+            v4d vr = br + dr, vi = bi + di, er = br - dr, ei = bi - di;
+            v4_store(or_ + k, sr + vr);
+            v4_store(oi_ + k, si + vi);
+            v4d r1 = ur + ei, i1 = ui - er, r2 = sr - vr, i2 = si - vi, r3 = ur - ei, i3 = ui + er;
+            FFT_TIMES(r1, i1, w1r, w1i, r1, i1);
+            FFT_TIMES(r2, i2, w2r, w2i, r2, i2);
+            FFT_TIMES(r3, i3, w3r, w3i, r3, i3);
+            v4_store(or_ + s + k, r1);
+            v4_store(oi_ + s + k, i1);
+            v4_store(or_ + 2 * s + k, r2);
+            v4_store(oi_ + 2 * s + k, i2);
+            v4_store(or_ + 3 * s + k, r3);
+            v4_store(oi_ + 3 * s + k, i3);
+        }
+    }
+}
+
+static inline void fft_pass2(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
+                             double *yr, double *yi) {
+    for (long p = 0; p < q; p++) {
+        v4d wr = v4_set(tr[p]), wi = v4_set(ti[p]);
+        for (long k = 0; k < s; k += 4) {
+            v4d ar = v4_load(xr + s * p + k), ai = v4_load(xi + s * p + k);
+            v4d br = v4_load(xr + s * (p + q) + k), bi = v4_load(xi + s * (p + q) + k);
+            v4_store(yr + 2 * s * p + k, ar + br);
+            v4_store(yi + 2 * s * p + k, ai + bi);
+            v4d dr = ar - br, di = ai - bi;
+            FFT_TIMES(dr, di, wr, wi, dr, di);
+            v4_store(yr + 2 * s * p + s + k, dr);
+            v4_store(yi + 2 * s * p + s + k, di);
+        }
+    }
+}
+
+/* Radix 3 and 5 close the transform (one butterfly column, no twiddles). */
+static inline void fft_pass3_last(long s, const double *xr, const double *xi, double *yr, double *yi) {
+    const v4d half = v4_set(0.5), h = v4_set(0.86602540378443864676);
+    for (long k = 0; k < s; k += 4) {
+        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s + k), bi = v4_load(xi + s + k);
+        v4d cr = v4_load(xr + 2 * s + k), ci = v4_load(xi + 2 * s + k);
+        v4d tr = br + cr, ti = bi + ci, dr = (br - cr) * h, di = (bi - ci) * h;
+        v4d mr = ar - half * tr, mi = ai - half * ti;
+        v4_store(yr + k, ar + tr);
+        v4_store(yi + k, ai + ti);
+        v4_store(yr + s + k, mr + di);
+        v4_store(yi + s + k, mi - dr);
+        v4_store(yr + 2 * s + k, mr - di);
+        v4_store(yi + 2 * s + k, mi + dr);
+    }
+}
+
+static inline void fft_pass5_last(long s, const double *xr, const double *xi, double *yr, double *yi) {
+    const v4d c1 = v4_set(0.30901699437494742410), c2 = v4_set(-0.80901699437494742410);
+    const v4d s1 = v4_set(0.95105651629515357212), s2 = v4_set(0.58778525229247312917);
+    for (long k = 0; k < s; k += 4) {
+        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s + k), bi = v4_load(xi + s + k);
+        v4d cr = v4_load(xr + 2 * s + k), ci = v4_load(xi + 2 * s + k);
+        v4d dr = v4_load(xr + 3 * s + k), di = v4_load(xi + 3 * s + k);
+        v4d er = v4_load(xr + 4 * s + k), ei = v4_load(xi + 4 * s + k);
+        v4d pr = br + er, pi = bi + ei, qr = cr + dr, qi = ci + di;
+        v4d mr = br - er, mi = bi - ei, nr = cr - dr, ni = ci - di;
+        v4d fr = ar + c1 * pr + c2 * qr, fi = ai + c1 * pi + c2 * qi;
+        v4d gr = ar + c2 * pr + c1 * qr, gi = ai + c2 * pi + c1 * qi;
+        v4d hr = s1 * mr + s2 * nr, hi = s1 * mi + s2 * ni;
+        v4d lr = s2 * mr - s1 * nr, li = s2 * mi - s1 * ni;
+        v4_store(yr + k, ar + pr + qr);
+        v4_store(yi + k, ai + pi + qi);
+        v4_store(yr + s + k, fr + hi);
+        v4_store(yi + s + k, fi - hr);
+        v4_store(yr + 2 * s + k, gr + li);
+        v4_store(yi + 2 * s + k, gi - lr);
+        v4_store(yr + 3 * s + k, gr - li);
+        v4_store(yi + 3 * s + k, gi + lr);
+        v4_store(yr + 4 * s + k, fr - hi);
+        v4_store(yi + 4 * s + k, fi + hr);
+    }
+}
+
+/* Complex transform of (re, im) in place, exp(-2 pi i jk/m), unscaled. Called with the two swapped it is the inverse. */
+static inline void fft_complex(const fft_plan *p, double *re, double *im) {
+    double *ar = re, *ai = im, *br = p->wr, *bi = p->wi;
+    long s = 1;
+    for (int i = 0; i < p->n_passes; i++) {
+        long q = p->m / s / p->radix[i];
+        const double *tr = p->tr + p->twiddle_at[i], *ti = p->ti + p->twiddle_at[i];
+        if (i == 0) fft_pass4_first(p->m, tr, ti, ar, ai, br, bi);
+        else if (p->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
+        else if (p->radix[i] == 2) fft_pass2(q, s, tr, ti, ar, ai, br, bi);
+        else if (p->radix[i] == 3) fft_pass3_last(s, ar, ai, br, bi);
+        else fft_pass5_last(s, ar, ai, br, bi);
+        double *t = ar; ar = br; br = t;
+        t = ai; ai = bi; bi = t;
+        s *= p->radix[i];
+    }
+    if (ar != re) {
+        memcpy(re, ar, sizeof(double) * (size_t)p->m);
+        memcpy(im, ai, sizeof(double) * (size_t)p->m);
+    }
+}
+
+/* Real x of length n <= 2m, zero-padded, into packed (re, im), then transformed. The result is the packed spectrum. */
+static inline void fft_forward(const fft_plan *p, const double *x, long n, double *re, double *im) {
+    long j = 0, pairs = n / 2;
+    for (; j + 4 <= pairs; j += 4) {
+        v4d a = v4_load(x + 2 * j), b = v4_load(x + 2 * j + 4);
+        v4_store(re + j, V4_PICK(a, b, 0, 2, 4, 6));
+        v4_store(im + j, V4_PICK(a, b, 1, 3, 5, 7));
+    }
+    for (; j < pairs; j++) { re[j] = x[2 * j]; im[j] = x[2 * j + 1]; }
+    if (n & 1) { re[pairs] = x[n - 1]; im[pairs] = 0.0; j++; }
+    memset(re + j, 0, sizeof(double) * (size_t)(p->m - j));
+    memset(im + j, 0, sizeof(double) * (size_t)(p->m - j));
+    fft_complex(p, re, im);
+}
+
+/* Packed spectrum to the first n real samples; the scale 1/m is the caller's (fft_combine applies it). */
+static inline void fft_backward(const fft_plan *p, double *re, double *im, double *x, long n) {
+    fft_complex(p, im, re);
+    long j = 0, pairs = n / 2;
+    for (; j + 4 <= pairs; j += 4) {
+        v4d a = v4_load(re + j), b = v4_load(im + j);
+        v4d lo = V4_PICK(a, b, 0, 4, 1, 5), hi = V4_PICK(a, b, 2, 6, 3, 7);
+        v4_store(x + 2 * j, lo);
+        v4_store(x + 2 * j + 4, hi);
+    }
+    for (; j < pairs; j++) { x[2 * j] = re[j]; x[2 * j + 1] = im[j]; }
+    if (n & 1) x[n - 1] = re[pairs];
+}
+
+/* What fft_combine does with two spectra A and B. */
+enum { FFT_SQUARE, FFT_POWER, FFT_MULTIPLY, FFT_CORRELATE }; /* A^2, |A|^2, A B, A conj(B) */
+
+#define FFT_PRODUCT(T, mode, ar, ai, br, bi, outr, outi)                                           \
+    do {                                                                                           \
+        T pr_, pi_;                                                                                \
+        if (mode == FFT_SQUARE) { pr_ = ar * ar - ai * ai; pi_ = (ar + ar) * ai; }                 \
+        else if (mode == FFT_POWER) { pr_ = ar * ar + ai * ai; pi_ = ar - ar; }                    \
+        else if (mode == FFT_MULTIPLY) { pr_ = ar * br - ai * bi; pi_ = ar * bi + ai * br; }       \
+        else { pr_ = ar * br + ai * bi; pi_ = ai * br - ar * bi; }                                 \
+        outr = pr_; outi = pi_;                                                                    \
+    } while (0)
+
+/* One bin k and its mirror m-k: unpack both spectra, multiply, pack again. */
+#define FFT_BIN(T, mode, wr, wi, scale, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i) \
+    do {                                                                                           \
+        T er = z0r + z1r, ei = z0i - z1i, fr = z0i + z1i, fi = z1r - z0r;                          \
+        T gr = fr * wr - fi * wi, gi = fr * wi + fi * wr;                                          \
+        T a0r = er + gr, a0i = ei + gi, a1r = er - gr, a1i = gi - ei;                              \
+        T b0r = a0r, b0i = a0i, b1r = a1r, b1i = a1i;                                              \
+        if (mode == FFT_MULTIPLY || mode == FFT_CORRELATE) {                                       \
+            T hr = y0r + y1r, hi = y0i - y1i, kr = y0i + y1i, ki = y1r - y0r;                      \
+            T lr = kr * wr - ki * wi, li = kr * wi + ki * wr;                                      \
+            b0r = hr + lr; b0i = hi + li; b1r = hr - lr; b1i = li - hi;                            \
+        }                                                                                          \
+        T c0r, c0i, c1r, c1i;                                                                      \
+        FFT_PRODUCT(T, mode, a0r, a0i, b0r, b0i, c0r, c0i);                                        \
+        FFT_PRODUCT(T, mode, a1r, a1i, b1r, b1i, c1r, c1i);                                        \
+        T pr = (c0r + c1r) * scale, pi = (c0i - c1i) * scale;                                      \
+        T qr = (c0r - c1r) * scale, qi = (c0i + c1i) * scale;                                      \
+        T vr = qr * wr + qi * wi, vi = qi * wr - qr * wi;                                          \
+        o0r = pr - vi; o0i = pi + vr; o1r = pr + vi; o1i = vr - pi;                                \
+    } while (0)
+
+/* out = pack(product of the spectra that A and B pack), scaled for fft_backward. out may be A or B. */
+static inline __attribute__((always_inline)) void fft_combine(const fft_plan *p, const int mode, const double *ar,
+        const double *ai, const double *br, const double *bi, double *or_, double *oi) {
+    const long m = p->m;
+    const double scale = 0.125 / (double)m;
+    {
+        double x0 = ar[0] + ai[0], x1 = ar[0] - ai[0], y0 = br[0] + bi[0], y1 = br[0] - bi[0];
+        double c0 = (mode == FFT_SQUARE || mode == FFT_POWER) ? x0 * x0 : x0 * y0;
+        double c1 = (mode == FFT_SQUARE || mode == FFT_POWER) ? x1 * x1 : x1 * y1;
+        or_[0] = (c0 + c1) * (4.0 * scale);
+        oi[0] = (c0 - c1) * (4.0 * scale);
+    }
+    const v4d vs = v4_set(scale);
+    long k = 1, half = m / 2;
+    for (; k + 4 <= half; k += 4) {
+        long j = m - k - 3;
+        v4d wr = v4_load(p->pr + k), wi = v4_load(p->pi + k);
+        v4d z0r = v4_load(ar + k), z0i = v4_load(ai + k);
+        v4d z1r = v4_reverse(v4_load(ar + j)), z1i = v4_reverse(v4_load(ai + j));
+        v4d y0r = v4_load(br + k), y0i = v4_load(bi + k);
+        v4d y1r = v4_reverse(v4_load(br + j)), y1i = v4_reverse(v4_load(bi + j));
+        v4d o0r, o0i, o1r, o1i;
+        FFT_BIN(v4d, mode, wr, wi, vs, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i);
+        v4_store(or_ + k, o0r);
+        v4_store(oi + k, o0i);
+        v4_store(or_ + j, v4_reverse(o1r));
+        v4_store(oi + j, v4_reverse(o1i));
+    }
+    for (; k <= half; k++) {
+        long j = m - k;
+        double wr = p->pr[k], wi = p->pi[k];
+        double z0r = ar[k], z0i = ai[k], z1r = ar[j], z1i = ai[j];
+        double y0r = br[k], y0i = bi[k], y1r = br[j], y1i = bi[j];
+        double o0r, o0i, o1r, o1i;
+        FFT_BIN(double, mode, wr, wi, scale, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i);
+        or_[k] = o0r;
+        oi[k] = o0i;
+        or_[j] = o1r;
+        oi[j] = o1i;
+    }
+}
+
+#endif

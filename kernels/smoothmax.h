@@ -1,0 +1,36 @@
+/* Minimising the largest value of an autoconvolution or overlap through its smoothed maximum (log-sum-exp).
+   The implementation is smoothmax_impl.h, compiled twice: for the baseline and for AVX2. */
+#ifndef EVOCORE_SMOOTHMAX_H
+#define EVOCORE_SMOOTHMAX_H
+
+enum { SM_AUTOCONVOLUTION, SM_SIGNED, SM_SPREAD, SM_OVERLAP };
+
+typedef struct {
+    int kind;
+    long n;             /* length of the construction */
+    long n_lags;        /* 2n - 1 */
+    int memory;         /* pairs that L-BFGS keeps */
+    void *plan;         /* fft_plan */
+    double *f, *c, *p, *gf;     /* construction, its lags (scores' unit), weights, gradient in f */
+    double *fr, *fi, *qr, *qi;  /* packed spectra */
+    double *grad, *dir, *xt, *gt, *best_x; /* of length n */
+    double *s, *y, *rho, *alpha; /* L-BFGS pairs */
+    double level;       /* SM_SPREAD: the maximum that beta is relative to, fixed within a stage */
+    double best;        /* least true objective seen since sm_reset_best */
+    long n_evaluations;
+    double *block;
+} sm_state;
+
+int sm_init(sm_state *st, int kind, long n, int memory);
+void sm_free(sm_state *st);
+
+/* Value of the smoothed objective at x and its gradient; *peak receives the true objective. */
+double sm_evaluate_base(sm_state *st, const double *x, double beta, double *gradient, double *peak);
+double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak);
+
+/* One stage: at most n_iterations of L-BFGS at a fixed beta, in place. Stops early at the deadline (CLOCK_MONOTONIC
+   seconds) or when nothing moves. The best point by true objective is kept in st->best_x. Returns iterations done. */
+long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline);
+long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline);
+
+#endif

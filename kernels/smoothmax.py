@@ -1,0 +1,168 @@
+"""Minimising the largest value of an autoconvolution or overlap, through its smoothed maximum.
+
+The maximum of many lags is not smooth; ``log(sum(exp(beta * c))) / beta`` is, lies above it by at most
+``log(len(c)) / beta``, and tends to it as beta grows. One *stage* runs L-BFGS at one beta; a *quench* is a list of stages
+with rising beta. Value and gradient cost four real FFTs and one pass of exponentials; the whole stage is compiled.
+
+All four objectives are minimised, and are invariant under scaling of the construction where the problem is:
+
+======================  ==================================================  ==========================  =============
+kind                    true objective (``peak``)                           construction from x         free values
+======================  ==================================================  ==========================  =============
+``autoconvolution``     max of 2n (f*f) / (sum f)^2                         f = x^2                     n
+``signed``              the same                                            f = x                       n
+``spread``              -|g|_2^2 / (|g|_1 |g|_inf), g piecewise linear      f = x^2                     n
+                        through the lags of f*f
+``overlap``             max over shifts of (2/n) sum h_i (1 - h_{i+k})      h = logistic(x + shift),    n
+                                                                            sum h = n/2 by the shift
+======================  ==================================================  ==========================  =============
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evocore.kernels import _smoothmax
+
+Array = npt.NDArray[np.float64]
+
+KINDS = ("autoconvolution", "signed", "spread", "overlap")
+_LOGIT_LIMIT = 36.0
+
+
+class Quenched(NamedTuple):
+    """What a quench found: parameters, their true objective (smaller is better), iterations done."""
+
+    x: Array
+    peak: float
+    n_iterations: int
+
+
+class SmoothedMaximum:
+    """The smoothed objective of one kind and one length, with its buffers.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    n : int
+        Length of the construction, at least 2.
+    memory : int
+        Pairs that L-BFGS keeps.
+    use_avx2 : bool, optional
+        Only for tests: both paths give the same bits.
+
+    Notes
+    -----
+    Not to be used from two threads at once. Memory is about ``(2 * memory + 30) * n`` values.
+    L-BFGS: J. Nocedal, Math. Comp. 35 (1980) 773.
+    """
+
+    def __init__(self, kind: str, n: int, *, memory: int = 10, use_avx2: bool = _smoothmax.HAS_AVX2) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"expected a kind out of {', '.join(KINDS)}, got {kind!r}")
+        if n < 2 or memory < 1:
+            raise ValueError(f"expected n >= 2 and memory >= 1, got n = {n}, memory = {memory}")
+        if use_avx2 and not _smoothmax.HAS_AVX2:
+            raise ValueError("this processor has no AVX2")
+        self.kind = kind
+        self.n = n
+        self._state = _smoothmax.State(KINDS.index(kind), n, memory, use_avx2)
+
+    @property
+    def n_evaluations(self) -> int:
+        """Values and gradients computed so far."""
+        return int(self._state.n_evaluations)
+
+    def _parameters(self, x: npt.ArrayLike) -> Array:
+        values = np.ascontiguousarray(x, dtype=np.float64)
+        if values.shape != (self.n,):
+            raise ValueError(f"expected x of shape ({self.n},), got {values.shape}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"x[{int(np.flatnonzero(~np.isfinite(values))[0])}] is not finite")
+        return values
+
+    def evaluate(self, x: npt.ArrayLike, beta: float) -> tuple[float, float, Array]:
+        """Smoothed value, true objective and gradient at x.
+
+        Parameters
+        ----------
+        x : (n,) array_like of float64
+            Parameters (see the table above).
+        beta : float
+            Inverse temperature, in units of one over the objective; relative to the largest lag for ``spread``.
+
+        Returns
+        -------
+        tuple
+            Smoothed value, true objective, (n,) gradient of the smoothed value.
+        """
+        values, gradient = self._parameters(x), np.empty(self.n)
+        if self.kind == "spread":
+            self._state.level = 1.0
+            self._state.evaluate(values, 1.0, gradient)
+            self._state.level = float(self.lags().max())
+        value, peak = self._state.evaluate(values, float(beta), gradient)
+        return value, peak, gradient
+
+    def lags(self) -> Array:
+        """Lags of the construction that was evaluated last: (2n - 1,) in units of the objective."""
+        out = np.empty(2 * self.n - 1)
+        self._state.lags(out)
+        return out
+
+    def construction(self, x: npt.ArrayLike) -> Array:
+        """Construction that belongs to the parameters x: (n,), of the scale that the objective uses inside."""
+        out = np.empty(self.n)
+        self._state.evaluate(self._parameters(x), 1.0, np.empty(self.n))
+        self._state.construction(out)
+        return out
+
+    def parameters(self, construction: npt.ArrayLike) -> Array:
+        """Parameters whose construction is the given one, up to scale; values on a bound move inside by 1e-15."""
+        f = self._parameters(construction)
+        if self.kind == "signed":
+            return f.copy()
+        if self.kind == "overlap":
+            h = np.clip(f, 1e-15, 1 - 1e-15)
+            return np.clip(np.log(h) - np.log1p(-h), -_LOGIT_LIMIT, _LOGIT_LIMIT)
+        return np.sqrt(np.maximum(f, 0.0))
+
+    def quench(
+        self,
+        x: npt.ArrayLike,
+        betas: Sequence[float] | Array,
+        n_iterations: int | Sequence[int],
+        deadline: float = math.inf,
+    ) -> Quenched:
+        """Run one stage of L-BFGS for each beta, each from where the last one ended.
+
+        Parameters
+        ----------
+        x : (n,) array_like of float64
+            Parameters to start from; not changed.
+        betas : sequence of float
+            Inverse temperatures, usually rising.
+        n_iterations : int or sequence of int
+            At most so many iterations a stage.
+        deadline : float
+            On `time.monotonic`; the quench ends at the first iteration after it.
+
+        Returns
+        -------
+        Quenched
+            The point of least true objective that any accepted iteration visited.
+        """
+        current = self._parameters(x).copy()
+        state, total = self._state, 0
+        state.reset_best()
+        counts = [n_iterations] * len(betas) if isinstance(n_iterations, int) else n_iterations
+        for beta, count in zip(betas, counts, strict=True):
+            total += state.stage(current, float(beta), int(count), float(deadline))
+        if math.isinf(state.best):
+            return Quenched(current, math.inf, total)
+        state.best_parameters(current)
+        return Quenched(current, float(state.best), total)

@@ -1,0 +1,22 @@
+/* The same source for AVX2. No fused multiply-add: results must not depend on the instruction set. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC target("avx2")
+#endif
+#define ISA(name) name##_avx2
+#include "smoothmax_impl.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+#include <stddef.h>
+#include "smoothmax.h"
+double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    return sm_evaluate_base(st, x, beta, gradient, peak);
+}
+long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) {
+    return sm_stage_base(st, x, beta, n_iterations, deadline);
+}
+#endif

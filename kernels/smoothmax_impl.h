@@ -1,0 +1,300 @@
+/* Included by smoothmax_base.c and smoothmax_avx2.c, each of which defines ISA(name). */
+#include <time.h>
+#include "fft.h"
+#include "smoothmax.h"
+
+/* ---- x -> construction ------------------------------------------------------------------------------------- */
+
+static void logistic(const double *x, double shift, double *h, long n) {
+    long i = 0;
+    const v4d one = v4_set(1.0), lim = v4_set(40.0);
+    for (; i + 4 <= n; i += 4) {
+        v4d t = v4_load(x + i) + v4_set(shift);
+        t = v4_larger(t, -lim);
+        t = -v4_larger(-t, -lim);
+        v4_store(h + i, one / (one + v4_exp(-t)));
+    }
+    for (; i < n; i++) {
+        double t = x[i] + shift;
+        t = t < -40 ? -40 : t > 40 ? 40 : t;
+        v4d e = v4_exp(v4_set(-t));
+        h[i] = 1.0 / (1.0 + e[0]);
+    }
+}
+
+/* h = logistic(x + shift) with sum n/2. Newton on the shift, kept inside a bracket. */
+static void overlap_construction(const double *x, double *h, long n) {
+    double target = 0.5 * (double)n, shift = 0.0, lo = -1e3, hi = 1e3;
+    for (int it = 0; it < 60; it++) {
+        logistic(x, shift, h, n);
+        double sum = array_sum(h, n), slope = sum - array_dot(h, h, n), gap = sum - target;
+        if (fabs(gap) <= 1e-14 * target) break;
+        if (gap > 0) hi = shift; else lo = shift;
+        double next = slope > 1e-12 * target ? shift - gap / slope : 0.5 * (lo + hi);
+        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
+        if (next == shift) break;
+        shift = next;
+    }
+}
+
+/* ---- weights of the smoothed maximum ----------------------------------------------------------------------- */
+
+/* p_k = exp(beta (c_k - max)) / sum; returns max + log(sum)/beta. Lags that weigh under 1e-18 are set to zero. */
+static double softmax(const double *c, double beta, double *p, long n, double *peak) {
+    double top = array_max(c, n), sum = 0.0;
+    const v4d vb = v4_set(beta), vt = v4_set(top), cut = v4_set(-42.0), zero = v4_set(0.0);
+    v4d acc = zero;
+    long i = 0;
+    for (; i + 4 <= n; i += 4) {
+        v4d t = (v4_load(c + i) - vt) * vb;
+        v4i live = t > cut;
+        if (!(live[0] | live[1] | live[2] | live[3])) {
+            v4_store(p + i, zero);
+            continue;
+        }
+        v4d e = v4_exp(v4_larger(t, cut));
+        e = (v4d)((v4i)e & live);
+        acc += e;
+        v4_store(p + i, e);
+    }
+    sum = v4_sum(acc);
+    for (; i < n; i++) {
+        double t = (c[i] - top) * beta;
+        v4d e = v4_exp(v4_set(t > -42.0 ? t : -42.0));
+        p[i] = t > -42.0 ? e[0] : 0.0;
+        sum += p[i];
+    }
+    double inv = 1.0 / sum;
+    const v4d vi = v4_set(inv);
+    for (i = 0; i + 4 <= n; i += 4) v4_store(p + i, v4_load(p + i) * vi);
+    for (; i < n; i++) p[i] *= inv;
+    *peak = top;
+    return top + log(sum) / beta;
+}
+
+/* ---- objectives -------------------------------------------------------------------------------------------- */
+
+/* gf = 2 * correlation of the weights with f: the gradient of sum_k p_k (f*f)_k, from the cached spectrum of f. */
+static void autoconvolution_adjoint(sm_state *st, const double *weights) {
+    const fft_plan *plan = st->plan;
+    fft_forward(plan, weights, st->n_lags, st->qr, st->qi);
+    fft_combine(plan, FFT_CORRELATE, st->qr, st->qi, st->fr, st->fi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->gf, st->n);
+}
+
+static void autoconvolution(sm_state *st) {
+    const fft_plan *plan = st->plan;
+    fft_forward(plan, st->f, st->n, st->fr, st->fi);
+    fft_combine(plan, FFT_SQUARE, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->c, st->n_lags);
+}
+
+/* Chain rule through f -> total * f / sum(f) and, for x squared, f = x^2. df holds dJ/df of the scaled f. */
+static void scaled_gradient(const sm_state *st, const double *x, double total, double sum, double *gradient) {
+    long n = st->n;
+    double mean = 2.0 * array_dot(st->gf, st->f, n) / total, ratio = total / sum;
+    if (st->kind == SM_SIGNED)
+        for (long i = 0; i < n; i++) gradient[i] = ratio * (2.0 * st->gf[i] - mean);
+    else
+        for (long i = 0; i < n; i++) gradient[i] = 2.0 * x[i] * ratio * (2.0 * st->gf[i] - mean);
+}
+
+static double scale_to_sum(sm_state *st, const double *x, double total) {
+    long n = st->n;
+    if (st->kind == SM_SIGNED) memcpy(st->f, x, sizeof(double) * (size_t)n);
+    else for (long i = 0; i < n; i++) st->f[i] = x[i] * x[i];
+    double sum = array_sum(st->f, n), ratio = total / sum;
+    for (long i = 0; i < n; i++) st->f[i] *= ratio;
+    return sum;
+}
+
+/* Largest value of 2n (f*f)/(sum f)^2, smoothed. */
+static double evaluate_autoconvolution(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    double total = sqrt(2.0 * (double)st->n), sum = scale_to_sum(st, x, total);
+    if (!(fabs(sum) > 1e-300)) { *peak = INFINITY; return INFINITY; }
+    autoconvolution(st);
+    double value = softmax(st->c, beta, st->p, st->n_lags, peak);
+    autoconvolution_adjoint(st, st->p);
+    scaled_gradient(st, x, total, sum, gradient);
+    return value;
+}
+
+/* -log of |g|_2^2 / (|g|_1 |g|_inf) for the piecewise linear g through the lags g_k of f*f (zero at both ends):
+   |g|_2^2 ~ sum (2 g_k^2 + g_k g_{k+1}) / 3, |g|_1 ~ sum g_k. Beta is relative to the maximum at the stage's start. */
+static double evaluate_spread(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    long m = st->n_lags;
+    double total = sqrt((double)m), sum = scale_to_sum(st, x, total);
+    if (!(sum > 1e-300)) { *peak = INFINITY; return INFINITY; }
+    autoconvolution(st);
+    double top, absolute = beta / st->level;
+    double smooth = softmax(st->c, absolute, st->p, m, &top);
+    const double *c = st->c;
+    double square = 2.0 * array_dot(c, c, m) + array_dot(c, c + 1, m - 1);
+    double mass = (double)m;
+    *peak = -square / (3.0 * mass * top);
+    double inv_smooth = 1.0 / smooth, inv_square = 1.0 / square;
+    double *p = st->p;
+    if (m > 1) {
+        p[0] = p[0] * inv_smooth - (4.0 * c[0] + c[1]) * inv_square;
+        for (long k = 1; k < m - 1; k++) p[k] = p[k] * inv_smooth - (4.0 * c[k] + (c[k - 1] + c[k + 1])) * inv_square;
+        p[m - 1] = p[m - 1] * inv_smooth - (4.0 * c[m - 1] + c[m - 2]) * inv_square;
+    }
+    autoconvolution_adjoint(st, p);
+    scaled_gradient(st, x, total, sum, gradient);
+    return log(3.0 * mass * smooth / square);
+}
+
+/* Largest value of (2/n) sum_i h_i (1 - h_{i+k}) over all shifts k, smoothed. c holds shifts -(n-1) .. n-1. */
+static double evaluate_overlap(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    const fft_plan *plan = st->plan;
+    long n = st->n;
+    double *h = st->f, *c = st->c, *p = st->p, scale = 2.0 / (double)n;
+    overlap_construction(x, h, n);
+    fft_forward(plan, h, n, st->fr, st->fi);
+    fft_combine(plan, FFT_POWER, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->gf, n); /* autocorrelation, lags 0 .. n-1 */
+    const double *a = st->gf;
+    double head = 0.0, tail = 0.0; /* sums of the first and of the last n-k values of h */
+    for (long k = n - 1; k >= 0; k--) {
+        head += h[n - 1 - k];
+        tail += h[k];
+        c[n - 1 + k] = scale * (head - a[k]);
+        c[n - 1 - k] = scale * (tail - a[k]);
+    }
+    double value = softmax(c, beta, p, st->n_lags, peak);
+    /* dJ/dh_j = scale (sum of p over the shifts that keep j inside - sum_k p_k (h_{j+k} + h_{j-k})). The second sum is
+       the convolution of h with the even kernel q_k = p_k + p_{-k}, laid out circularly over the transform's length. */
+    long length = 2 * plan->m;
+    double *q = st->xt + n; /* see sm_init: room for `length` values behind xt */
+    memset(q, 0, sizeof(double) * (size_t)length);
+    q[0] = 2.0 * p[n - 1];
+    for (long k = 1; k < n; k++) {
+        double v = p[n - 1 + k] + p[n - 1 - k];
+        q[k] = v;
+        q[length - k] = v;
+    }
+    fft_forward(plan, q, length, st->qr, st->qi);
+    fft_combine(plan, FFT_MULTIPLY, st->qr, st->qi, st->fr, st->fi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->gf, n);
+    double inside = 0.0; /* shifts k with 0 <= j + k < n: c indices n-1-j .. 2n-2-j, a window that slides down */
+    for (long k = n - 1; k < 2 * n - 1; k++) inside += p[k];
+    double sum_w = 0.0, sum_wg = 0.0;
+    for (long j = 0; j < n; j++) {
+        double g = scale * (inside - st->gf[j]), w = h[j] * (1.0 - h[j]);
+        gradient[j] = g;
+        sum_w += w;
+        sum_wg += w * g;
+        if (j + 1 < n) inside += p[n - 2 - j] - p[2 * n - 2 - j];
+    }
+    double mean = sum_wg / (sum_w > 0 ? sum_w : 1.0);
+    for (long j = 0; j < n; j++) gradient[j] = h[j] * (1.0 - h[j]) * (gradient[j] - mean);
+    return value;
+}
+
+double ISA(sm_evaluate)(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    st->n_evaluations++;
+    if (st->kind == SM_OVERLAP) return evaluate_overlap(st, x, beta, gradient, peak);
+    if (st->kind == SM_SPREAD) return evaluate_spread(st, x, beta, gradient, peak);
+    return evaluate_autoconvolution(st, x, beta, gradient, peak);
+}
+
+/* ---- L-BFGS ------------------------------------------------------------------------------------------------ */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* dir = -H grad by the two-loop recursion (Nocedal, Math. Comp. 35 (1980) 773); pairs live in a ring. */
+static void lbfgs_direction(sm_state *st, long n_pairs, long newest) {
+    long n = st->n;
+    for (long i = 0; i < n; i++) st->dir[i] = -st->grad[i];
+    for (long k = 0; k < n_pairs; k++) {
+        long j = (newest - k + st->memory) % st->memory;
+        st->alpha[j] = st->rho[j] * array_dot(st->s + j * n, st->dir, n);
+        array_axpy(st->dir, -st->alpha[j], st->y + j * n, n);
+    }
+    if (n_pairs) {
+        const double *y = st->y + newest * n;
+        double scale = 1.0 / (st->rho[newest] * array_dot(y, y, n));
+        for (long i = 0; i < n; i++) st->dir[i] *= scale;
+    }
+    for (long k = n_pairs - 1; k >= 0; k--) {
+        long j = (newest - k + st->memory) % st->memory;
+        double b = st->rho[j] * array_dot(st->y + j * n, st->dir, n);
+        array_axpy(st->dir, st->alpha[j] - b, st->s + j * n, n);
+    }
+}
+
+static void keep_best(sm_state *st, const double *x, double peak) {
+    if (peak < st->best) {
+        st->best = peak;
+        memcpy(st->best_x, x, sizeof(double) * (size_t)st->n);
+    }
+}
+
+long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, double deadline) {
+    long n = st->n, n_pairs = 0, newest = -1, done = 0, idle = 0;
+    double peak, trial_peak;
+    if (st->kind == SM_SPREAD) { /* the level that beta refers to */
+        double total = sqrt((double)st->n_lags);
+        if (!(scale_to_sum(st, x, total) > 1e-300)) return 0;
+        autoconvolution(st);
+        st->level = array_max(st->c, st->n_lags);
+    }
+    double value = ISA(sm_evaluate)(st, x, beta, st->grad, &peak);
+    if (!isfinite(value)) return 0;
+    keep_best(st, x, peak);
+    for (; done < n_iterations; done++) {
+        if (now() > deadline) break;
+        lbfgs_direction(st, n_pairs, newest);
+        double slope = array_dot(st->grad, st->dir, n);
+        if (!(slope < 0)) { /* not a descent direction: forget the pairs */
+            n_pairs = 0;
+            newest = -1;
+            for (long i = 0; i < n; i++) st->dir[i] = -st->grad[i];
+            slope = -array_dot(st->grad, st->grad, n);
+            if (!(slope < 0)) break;
+        }
+        double step = 1.0;
+        if (n_pairs == 0) { /* a first step that moves x by about a hundredth of its size */
+            double gg = sqrt(array_dot(st->dir, st->dir, n)), xx = sqrt(array_dot(x, x, n));
+            step = 0.01 * (xx > 1e-8 ? xx : 1.0) / gg;
+        }
+        double trial = INFINITY;
+        int tries = 0;
+        for (; tries < 25; tries++) {
+            for (long i = 0; i < n; i++) st->xt[i] = x[i] + step * st->dir[i];
+            trial = ISA(sm_evaluate)(st, st->xt, beta, st->gt, &trial_peak);
+            if (isfinite(trial) && trial <= value + 1e-4 * step * slope) break;
+            double quadratic = isfinite(trial) ? -0.5 * slope * step * step / (trial - value - slope * step) : 0.0;
+            step = quadratic > 0.1 * step && quadratic < 0.6 * step ? quadratic : 0.35 * step;
+        }
+        if (tries == 25) {
+            if (n_pairs == 0) break;
+            n_pairs = 0;
+            newest = -1;
+            continue;
+        }
+        long slot = (newest + 1) % st->memory;
+        double *s = st->s + slot * n, *y = st->y + slot * n;
+        for (long i = 0; i < n; i++) {
+            s[i] = st->xt[i] - x[i];
+            y[i] = st->gt[i] - st->grad[i];
+        }
+        double sy = array_dot(s, y, n), yy = array_dot(y, y, n);
+        if (sy > 1e-12 * yy * 1e-4 && sy > 0) {
+            st->rho[slot] = 1.0 / sy;
+            newest = slot;
+            if (n_pairs < st->memory) n_pairs++;
+        }
+        idle = value - trial <= 1e-13 * fabs(value) ? idle + 1 : 0;
+        memcpy(x, st->xt, sizeof(double) * (size_t)n);
+        memcpy(st->grad, st->gt, sizeof(double) * (size_t)n);
+        value = trial;
+        keep_best(st, x, trial_peak);
+        if (idle >= 4) break;
+    }
+    return done;
+}

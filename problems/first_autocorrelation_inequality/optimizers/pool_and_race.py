@@ -1,0 +1,94 @@
+"""Annealed log-sum-exp with a diverse pool at one to two hundred cells, then a race of the best to finer resolution.
+
+f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the basin.
+"""
+
+from typing import Annotated
+
+import numpy as np
+
+from evocore.optim import Range, Search, hops, ladder, multistart, race, refine, run_stages, stretch
+
+GOOD_FOR = ("cold", "warm")
+
+N_LOW: Annotated[int, Range(60, 140)] = 90
+N_HIGH: Annotated[int, Range(141, 300)] = 200
+ROUGHNESS: Annotated[float, Range(0.2, 3.0, log=True)] = 1.0
+BETA_START: Annotated[float, Range(10, 200, log=True)] = 30.0
+BETA_END: Annotated[float, Range(1e4, 3e5, log=True)] = 3e4
+N_STAGES: Annotated[int, Range(5, 20)] = 10
+N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 80
+HOP_BETA_LOW: Annotated[float, Range(20, 300, log=True)] = 50.0
+HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
+HOP_STAGES: Annotated[int, Range(3, 14)] = 7
+RACE_ENTRANTS: Annotated[int, Range(2, 12)] = 5
+RACE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
+REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
+REHEAT_HIGH: Annotated[float, Range(600, 2e4, log=True)] = 3000.0
+REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 3e5
+N_MAX: Annotated[int, Range(800, 12800, log=True)] = 3200
+
+
+def random_start(rng):
+    """Square roots of heights: noise of random smoothness."""
+    n = int(rng.integers(N_LOW, N_HIGH + 1))
+    knots = int(np.exp(rng.uniform(np.log(5), np.log(n))))
+    return np.abs(1.0 + ROUGHNESS * stretch(rng.standard_normal(knots), n))
+
+
+def fresh(search: Search, until: float) -> None:
+    if not search.is_warm:
+        multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
+
+
+def hop(search: Search, until: float) -> None:
+    hops(
+        search,
+        until,
+        beta_low=HOP_BETA_LOW,
+        beta_high=HOP_BETA_HIGH,
+        beta_end=BETA_END,
+        n_stages=HOP_STAGES,
+        n_iterations=N_ITERATIONS,
+        n_limits=(N_LOW, N_HIGH),
+    )
+
+
+def race_finer(search: Search, until: float) -> None:
+    race(
+        search,
+        until,
+        entrants=RACE_ENTRANTS,
+        factor=2,
+        beta_first=RACE_BETA,
+        beta_low=REHEAT_LOW,
+        beta_high=REHEAT_HIGH,
+        beta_end=REFINE_END,
+        n_max=N_MAX,
+    )
+
+
+def refine_best(search: Search, until: float) -> None:
+    refine(
+        search,
+        until,
+        factor=4,
+        beta_first=RACE_BETA,
+        beta_low=REHEAT_LOW,
+        beta_high=REHEAT_HIGH,
+        beta_end=REFINE_END,
+        n_max=N_MAX,
+    )
+
+
+STAGES = [
+    (fresh, 0.1),
+    (hop, 0.5),
+    (race_finer, 0.2),
+    (refine_best, 0.2),
+]
+
+
+def optimize(problem, start, seed, deadline, offer):
+    """Improve `start` until the deadline."""
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, radius=0.1))
