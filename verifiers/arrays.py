@@ -42,7 +42,7 @@ def encode(x: npt.ArrayLike) -> bytes:
     Raises
     ------
     InvalidConstruction
-        The array is of another dtype, or has no dimension or more than four.
+        The array is of another dtype, is empty, or has no dimension or more than four.
 
     Examples
     --------
@@ -58,6 +58,8 @@ def encode(x: npt.ArrayLike) -> bytes:
     code = fits[0]
     if not 1 <= array.ndim <= MAX_NDIM:
         raise InvalidConstruction(f"expected an array of 1 to {MAX_NDIM} dimensions, got {array.ndim}")
+    if not array.size:
+        raise InvalidConstruction(f"expected at least one number, got an array of shape {array.shape}")
     header = _PREFIX.pack(MAGIC, VERSION, code, array.ndim) + struct.pack(f"<{array.ndim}Q", *array.shape)
     return header + array.astype(DTYPES[code], copy=False).tobytes(order="C")
 
@@ -99,6 +101,8 @@ def decode(buffer: bytes | bytearray | memoryview, *, max_bytes: int = MAX_BYTES
     if len(buffer) < start:
         raise InvalidConstruction(f"expected an array header of {start} bytes, got {len(buffer)}")
     shape = struct.unpack_from(f"<{ndim}Q", buffer, _PREFIX.size)
+    if 0 in shape:  # beside a zero, any other dimension would fit the length
+        raise InvalidConstruction(f"expected at least one number, got an array of shape {shape}")
     expected = start + 8 * math.prod(shape)  # Python integers: a hostile shape cannot overflow
     if len(buffer) != expected:
         raise InvalidConstruction(f"expected {expected} bytes for an array of shape {shape}, got {len(buffer)}")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Construction: TypeAlias = bytes | str | dict[str, Any] | npt.ArrayLike
 
 TIMEOUT_SECONDS = 300.0
+START_SECONDS = 120.0
 MEMORY_BYTES = 4 << 30
 N_TRIES = 3
 
@@ -344,7 +345,7 @@ class Verifier:
         return fresh
 
     def _connect(self) -> Connection:
-        return Connection(self._names, memory_bytes=self._memory_bytes, timeout_seconds=self._timeout_seconds)
+        return Connection(self._names, memory_bytes=self._memory_bytes, start_seconds=START_SECONDS)
 
     def _rebuild(self, fresh: Connection) -> None:
         for key, attempt in self._state.attempts.items():
@@ -393,7 +394,9 @@ def _framed(payload: Construction) -> tuple[str, bytes]:
 
         form, payload = "array", encode(payload)
     if len(payload) > frames.MAX_PAYLOAD_BYTES:
-        raise InvalidConstruction(f"expected a construction of at most {frames.MAX_PAYLOAD_BYTES} bytes, got {len(payload)}")
+        raise InvalidConstruction(
+            f"expected a construction of at most {frames.MAX_PAYLOAD_BYTES} bytes, got {len(payload)}"
+        )
     return form, payload
 
 

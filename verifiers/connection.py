@@ -48,7 +48,7 @@ class Connection:
         What the process loads.
     memory_bytes : int
         Its address space.
-    timeout_seconds : float
+    start_seconds : float
         Longest wait for its start.
 
     Attributes
@@ -63,7 +63,7 @@ class Connection:
         False once an exchange failed, or after `close`.
     """
 
-    def __init__(self, problems: Sequence[str], *, memory_bytes: int, timeout_seconds: float) -> None:
+    def __init__(self, problems: Sequence[str], *, memory_bytes: int, start_seconds: float) -> None:
         self._child = _Child()
         self._key = seal.new_key()
         self._sequence = -1
@@ -72,7 +72,7 @@ class Connection:
         self.pid = self._child.pid
         hello = {"problems": list(problems), "memory_bytes": memory_bytes, "parent": os.getpid()}
         try:
-            told = self._ask(hello, b"", timeout_seconds, prefix=self._key)
+            told = self._ask(hello, b"", start_seconds, prefix=self._key)
         except BaseException:
             self._end()  # it may have answered that it cannot load a problem
             raise
@@ -178,7 +178,9 @@ class _Child:
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise errors.VerifierUnavailable("expected to know the path of the Python interpreter, sys.executable is empty")
+            raise errors.VerifierUnavailable(
+                "expected to know the path of the Python interpreter, sys.executable is empty"
+            )
         self._said = b""
         theirs_in, self.requests = os.pipe()
         self.replies, theirs_out = os.pipe()
@@ -252,7 +254,7 @@ def _environment() -> dict[str, str]:
 
 
 def _wait(fd: int, events: int, deadline: float) -> None:
-    """Wait until the pipe can be read or written (or has been closed at its other end); TimeoutError at the deadline."""
+    """Wait until the pipe can be read or written, or its other end has been closed; TimeoutError at the deadline."""
     poll = select.poll()
     poll.register(fd, events)
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):

@@ -71,7 +71,7 @@ def _decoded(text: bytes) -> Any:
             f"column {error.colno}"
         ) from None
     except RecursionError:
-        raise InvalidConstruction("expected JSON of a flat list of numbers, got lists nested too deep to read") from None
+        raise InvalidConstruction("expected JSON of a flat list of numbers, got one nested too deep to read") from None
     except ValueError as error:  # an integer of more digits than Python reads
         raise InvalidConstruction(f"expected JSON with numbers of readable length: {error}") from None
 

@@ -171,7 +171,8 @@ class Scorer:
         """Answer one request with JSON types; raises what is wrong with it."""
         operation = self._operations.get(header["op"])
         if operation is None:
-            raise InfrastructureError(f"expected one of the operations {', '.join(self._operations)}, got {header['op']!r}")
+            known = ", ".join(self._operations)
+            raise InfrastructureError(f"expected one of the operations {known}, got {header['op']!r}")
         return operation(header, payload)
 
     def _verify(self, header: dict[str, Any], payload: bytes) -> dict[str, Any]:

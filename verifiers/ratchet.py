@@ -71,7 +71,7 @@ class Pawl:
 
 @dataclass(frozen=True)
 class Weighed:
-    """What became of one construction that was held against ratchets: the float score, and the verdict if it came to one."""
+    """What became of a construction held against ratchets: its float score, and the verdict where one was needed."""
 
     score: float | None
     verdict: Verdict | None
@@ -116,7 +116,8 @@ def weigh(x: Vector, pawls: tuple[Pawl, ...], *, verifier_digest: str = "") -> W
     for pawl, moves in zip(pawls, moved, strict=True):
         if moves:
             pawl.move(exact, score)
-    return Weighed(score, verdict, moved, "" if any(moved) else "its exact score is not strictly better than the best so far")
+    reason = "" if any(moved) else "its exact score is not strictly better than the best so far"
+    return Weighed(score, verdict, moved, reason)
 
 
 class Ratchet:

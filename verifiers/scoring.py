@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FLOAT_TRUST = 1e-9
 """Relative distance of the arena's float from the exact score up to which rounding explains it (FFT scores: 1e-13)."""
 
+UNTRUE_ALARMS = ("impossible", "rounding", "scale", "underflow")
+"""Alarms by their leading word which say that the arena's float is not the score of the numbers."""
+
 
 def judge(problem: Problem, x: Vector, *, verifier_digest: str = "") -> Verdict:
     """Judge a construction.
@@ -43,7 +46,7 @@ def judge(problem: Problem, x: Vector, *, verifier_digest: str = "") -> Verdict:
     if arena_reason is not None and arena_reason not in reasons:
         reasons = (*reasons, f"the arena rejects it: {arena_reason}")
     valid = exact.valid and arena_score is not None
-    first_place = valid and not is_untrue(problem, arena_score, exact.value) and leads(problem, arena_score, exact.value)
+    is_true = not is_untrue(problem, arena_score, exact.value, alarms)
     return Verdict(
         problem=problem.slug,
         valid=valid,
@@ -53,7 +56,7 @@ def judge(problem: Problem, x: Vector, *, verifier_digest: str = "") -> Verdict:
         exact_score=exact.value,
         alarms=alarms,
         extras=dict(exact.extras),
-        first_place=first_place,
+        first_place=valid and is_true and leads(problem, arena_score, exact.value),
         standing=standing(problem, exact.value if valid else None),
         construction_sha256=construction_sha256(x),
         verifier_digest=verifier_digest,
@@ -72,12 +75,15 @@ def _arena(problem: Problem, x: Vector) -> tuple[float | None, str | None]:
     return score, None
 
 
-def is_untrue(problem: Problem, arena_score: float | None, exact: Fraction | Enclosure | None) -> bool:
+def is_untrue(
+    problem: Problem, arena_score: float | None, exact: Fraction | Enclosure | None, alarms: tuple[str, ...]
+) -> bool:
     """Tell whether the arena's float is not the score of the numbers: underflow, a bug, a broken proof.
 
-    It is where the two differ by more than rounding explains, or where either is beyond the problem's proven bound.
+    An alarm may say so; without one, it is where the two scores differ by more than rounding explains, or where either
+    is beyond the problem's proven bound.
     """
-    if arena_score is None or exact is None:
+    if arena_score is None or exact is None or any(alarm.split(":")[0] in UNTRUE_ALARMS for alarm in alarms):
         return True
     bound = problem.proven_bound
     if bound is not None and (problem.better(arena_score, bound) or problem.better(exact, bound)):

@@ -52,7 +52,7 @@ class Verdict:
     problem : str
         The problem's slug.
     valid : bool
-        The arena accepts the construction and the mathematical conditions hold (exactly, or after the canonical repair).
+        The arena accepts it and the mathematical conditions hold exactly, if need be after the canonical repair.
     reasons : tuple of str
         Why it is not valid; empty where it is.
     arena_valid : bool

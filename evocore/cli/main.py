@@ -1,6 +1,6 @@
 """The command `evocore`: finds the subcommand, loads that one alone, and turns errors into one line and an exit code.
 
-Exit codes: 0 success, 1 negative verdict (or target not reached), 2 bad input or usage, 3 infrastructure, 130 interrupted.
+Exit codes: 0 success, 1 negative verdict (or target not reached), 2 bad input or usage, 3 infrastructure, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 import typer.core
@@ -37,7 +37,7 @@ BROKEN_PIPE = 141  # as the shell reports a program that SIGPIPE ended
 
 # Typer brings its own copy of click or uses the installed one, by version; its exceptions are the same tree in both.
 _UsageError = typer.BadParameter.__bases__[0]
-_ClickException = _UsageError.__bases__[0]
+_ClickException = cast("type[Exception]", _UsageError.__bases__[0])
 
 
 class _Commands(typer.core.TyperGroup):
@@ -67,7 +67,7 @@ class _Commands(typer.core.TyperGroup):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-def _show_version(value: bool) -> None:  # noqa: FBT001
+def _show_version(value: bool) -> None:
     if value:
         print(f"evocore {__version__}")
         raise typer.Exit
@@ -126,9 +126,10 @@ def _run(words: list[str]) -> int:
             return 2
         code = command(words, prog_name="evocore", standalone_mode=False)
     except _ClickException as error:
-        where = getattr(error, "ctx", None)
+        usage: Any = error
+        where = getattr(usage, "ctx", None)
         path = "evocore" if where is None else where.command_path
-        return _failed(f"{error.format_message().rstrip('.')}; see {path} --help", error.exit_code)
+        return _failed(f"{usage.format_message().rstrip('.')}; see {path} --help", usage.exit_code)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from evocore.problems.base import Problem
 
 SCORING = """\
-Three scores: the arena's float, operation for operation (`arena_score`); the true value of the numbers, as a rational or
-an enclosure (`exact_score`), which decides; and a fast float inside a search."""
+Three scores: the arena's float, operation for operation (arena_score); the true value of the numbers, as a rational or
+an enclosure (exact_score), which decides; and a fast float inside a search."""
 
 
 def command(
