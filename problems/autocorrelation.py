@@ -118,9 +118,9 @@ def _lag(a: Vector, r: Vector, k: int) -> float:
 
 
 def moderate(x: Vector) -> Vector:
-    """Scale by a power of two where squares could leave double's range; the same array otherwise."""
+    """Scale by a power of two where fourth powers could leave double's range; the same array otherwise."""
     largest = float(np.abs(x).max())
-    if largest == 0.0 or 1e-100 < largest < 1e100:
+    if largest == 0.0 or 1e-60 < largest < 1e60:
         return x
     return np.ldexp(x, -math.frexp(largest)[1])
 

@@ -86,9 +86,9 @@ class FirstAutocorrelation(StepFunctionProblem):
         return ExactResult(Fraction(2 * len(f) * autoconvolution(values).largest(), values.total() ** 2))
 
     def project(self, x: Vector) -> Vector:
-        """Clip at zero; ones where nothing is left."""
+        """Clip at zero; ones where nothing is left; another power of two where squares would leave double's range."""
         f = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        return f if f.any() else np.ones_like(f)
+        return moderate(f) if f.any() else np.ones_like(f)
 
     def _admitted(self, x: Vector) -> Vector:
         f = self.check(x)

@@ -104,8 +104,8 @@ class ThirdAutocorrelation(StepFunctionProblem):
         return ExactResult(value, extras={"max_abs": repr(to_float(scale * max(abs(largest), abs(smallest))))})
 
     def project(self, x: Vector) -> Vector:
-        """Add a constant where the integral is too small; a copy otherwise."""
-        f = np.array(x, dtype=np.float64)
+        """Add a constant where the integral is too small, scale where squares would leave double's range."""
+        f = moderate(np.array(x, dtype=np.float64))
         mean = float(np.mean(f))
         least = 2.5 * math.sqrt(SMALLEST_INTEGRAL_SQUARED)
         return f if abs(mean) >= least else f + (math.copysign(least, mean) - mean)

@@ -4,6 +4,7 @@ Written from the definitions, apart from the first one, so that both must be wro
 Autocorrelations go through one product of big integers (Kronecker substitution); `direct` does without even that.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -68,14 +69,14 @@ def second(*, values):
     f, _ = common_integers([max(v, 0.0) for v in values])
     y = [0, *coefficients(a=f, b=f), 0]
     step = Fraction(1, len(y) - 1)
-    squared = step / 3 * sum(p * p + p * q + q * q for p, q in zip(y, y[1:], strict=False))
+    squared = step / 3 * sum(p * p + p * q + q * q for p, q in itertools.pairwise(y))
     integral = step * sum(y)
     return squared / (integral * max(y))
 
 
 def erdos(*, values):
     """Score, scale and clipped share of the canonical repair; score None where it is not admitted."""
-    n, half = len(values), Fraction(len(values), 2)
+    half = Fraction(len(values), 2)
     if min(values) < 0 or max(values) > 1 or not any(values):
         return None, None, None
     integers, denominator = common_integers(values)
