@@ -27,6 +27,8 @@ from typing import Any
 from evocore.errors import InfrastructureError, InputError, LedgerCorrupt
 
 _NO_LINE = "0" * 64
+_LOCK_TRIES = 10
+_LOCK_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Ledger:
         except FileExistsError:
             raise InputError(f"expected a new ledger, got a file that is there already: {path}") from None
         except OSError as error:
-            raise InputError(f"expected a writable folder for the ledger, got {_reason(error)}: {path.parent}") from None
+            raise InputError(f"expected a folder that can be written, got {_reason(error)}: {path.parent}") from None
         ledger = cls(path, descriptor, clock)
         ledger._take_lock()
         sync_folder(path.parent)
@@ -163,15 +165,20 @@ class Ledger:
         self.close()
 
     def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            raise InputError(
-                f"expected a run that nobody writes, got one that another evocore process has open: {self.path}; "
-                "wait for it or stop it"
-            ) from None
+        for _ in range(_LOCK_TRIES):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # whoever only looks whether the run is being written holds the lock for a moment
+                time.sleep(_LOCK_PAUSE_SECONDS)
+            else:
+                return
+        os.close(self._descriptor)
+        self._descriptor = -1
+        raise InputError(
+            f"expected a run that nobody writes, got one that another evocore process has open: {self.path}; "
+            "wait for it or stop it"
+        )
 
     def _recover(self) -> None:
         good, seq, prev, torn = 0, 0, _NO_LINE, 0
@@ -256,7 +263,7 @@ def write_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise InfrastructureError(
-            f"expected to write {len(content)} bytes, got {_reason(error)}: {path}; make room there, then resume the run"
+            f"expected to write {len(content)} bytes, got {_reason(error)}: {path}; make room, then resume the run"
         ) from error
     sync_folder(path.parent)
 

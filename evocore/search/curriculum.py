@@ -155,7 +155,7 @@ class TaskBook:
 
 
 def frozen_target(problem: Problem, start_exact: Fraction | Enclosure) -> float:
-    """Return the target of a task: the problem's own, or where the start is there already, one step beyond the start."""
+    """Return the target of a task: the problem's own, or one step beyond a start that has reached that already."""
     if problem.better(problem.target, start_exact):
         return problem.target
     step = max(problem.min_improvement, _SMALLEST_STEP * abs(float(start_exact)))
@@ -185,7 +185,7 @@ def fronts(forest: Forest, etas: Mapping[int, FloatArray], limit: int) -> dict[i
 
 
 def rescoring_limit(plan: Plan, n_islands: int, n_tasks: int) -> int:
-    """Return how many nodes of an island may be scored again at the start of an epoch: a quarter of its time at most."""
+    """Return how many nodes of an island may be scored again at an epoch's start: a quarter of its time at most."""
     one = plan.task_seconds * plan.attempts * max(1, n_tasks)
     total = 0.25 * plan.epoch_seconds * plan.evaluation_slots / one
     return max(1, int(total) // max(1, n_islands))

@@ -37,9 +37,7 @@ class Discoveries:
         Called with each new best after it is safe.
     """
 
-    def __init__(
-        self, problem: Problem, rundir: RunDir, journal: Journal, on_new: Callable[[Discovery], None]
-    ) -> None:
+    def __init__(self, problem: Problem, rundir: RunDir, journal: Journal, on_new: Callable[[Discovery], None]) -> None:
         self._problem = problem
         self._rundir = rundir
         self._journal = journal

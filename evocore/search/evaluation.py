@@ -171,7 +171,7 @@ class Evaluator:
             if self._stop.is_set():
                 return False
             if not tries_left:
-                raise SandboxUnavailable(f"expected the sandbox to run a program, got: {result.stderr or 'no reason'}")
+                raise SandboxUnavailable(f"expected the sandbox to run a program, got: {result.detail or 'no reason'}")
         self._journal.record("evaluation", self._event(request, result), sync=True)
         return True
 
@@ -193,6 +193,6 @@ class Evaluator:
             "hand_ins": int(result.n_hand_ins),
             "trace": thinned(result.trace),
             "stopped_early": bool(result.stopped_early),
-            "detail": result.stderr[-_DETAIL_CHARACTERS:],
+            "detail": (result.detail or result.stderr)[-_DETAIL_CHARACTERS:],
             "best": self._keep(request, result),
         }

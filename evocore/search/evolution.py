@@ -432,7 +432,14 @@ class Evolution:
                     trace = () if parent is None else history.traces.get((parent, task), ())
                     requests.append(
                         Request(
-                            sha, self.source(sha), self._tasks[task], self._tasks.start_of(task), attempt, seed, key, trace
+                            sha,
+                            self.source(sha),
+                            self._tasks[task],
+                            self._tasks.start_of(task),
+                            attempt,
+                            seed,
+                            key,
+                            trace,
                         )
                     )
         return requests

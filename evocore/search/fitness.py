@@ -126,7 +126,7 @@ def _vectors(
     grid = (rows[:, None], columns[None, :])
     means = [np.where(common, source[grid], 0.0).sum(axis=1) / count for source in _sources(table)]
     vectors = np.stack((means[0], 1.0 - means[1] / caps.seconds, 1.0 - means[2] / caps.memory_bytes), axis=1)
-    return np.clip(vectors, 0.0, 1.0)
+    return np.asarray(np.clip(vectors, 0.0, 1.0))
 
 
 def _sources(table: ScoreTable) -> tuple[FloatArray, FloatArray, FloatArray]:

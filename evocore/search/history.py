@@ -8,8 +8,9 @@ Events
 ``session``       number (a resume begins one)
 ``evaluation``    hand_ins, trace, best: {sha, exact_hex, size, descriptor} or null
 ``construction``  sha, exact_hex, size, descriptor, program, start: offered to the pool
-``discovery``     sha, file, arena_score, exact_hex, size, descriptor, program, start, source, quarantined, first_place
-``chain``         phase (begin | end), slot, index, program, chain_kind, start, seconds, seed; at the end improved, hand_ins
+``discovery``     the same, and file, arena_score, source, quarantined, first_place
+``chain``         phase (begin | end), slot, index, program, chain_kind, start, seconds, seed; at the end also improved,
+                  hand_ins
 ``end``           reason
 Every event has `elapsed`, the run's seconds so far over all sessions.
 """
@@ -176,7 +177,7 @@ class History:
         self._offer(data)
 
     def _is_better(self, a: Fraction | Enclosure, b: Fraction | Enclosure) -> bool:
-        """Strict and proven; two threads may record their discoveries in the other order than the verifier judged them."""
+        """Strict and proven; two threads may record discoveries in the other order than the verifier judged them."""
         from evocore.problems.base import lower, upper
 
         return bool(upper(a) < lower(b)) if self.direction == "minimize" else bool(lower(a) > upper(b))

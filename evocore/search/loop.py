@@ -109,7 +109,9 @@ class RunResult:
         return 1 if self.target_reached is False else 0
 
 
-def run(problem: str | os.PathLike[str] | Problem, *, out: str | os.PathLike[str] | None = None, **settings: Any) -> RunResult:
+def run(
+    problem: str | os.PathLike[str] | Problem, *, out: str | os.PathLike[str] | None = None, **settings: Any
+) -> RunResult:
     """Search for better constructions of a problem by evolving its optimizer programs.
 
     Parameters
@@ -211,7 +213,11 @@ class Run:
             The verifier process does not start.
         """
         problem = find_problem(config.problem)
-        config = config.changed(problem=problem.location)
+        config = config.changed(
+            problem=problem.location,
+            program=tuple(os.path.abspath(name) for name in config.program),
+            start=None if config.start is None else os.path.abspath(config.start),
+        )
         programs = _initial_programs(problem, config)
         start = None if config.start is None else _read_start(problem, Path(config.start))
         verifier = Verifier(problem)
@@ -244,9 +250,10 @@ class Run:
         problem = find_problem(config.problem)
         with ExitStack() as opened:
             ledger = opened.enter_context(Ledger.open(rundir.ledger))
-            history = History(problem.direction)
+            history, has_epoch = History(problem.direction), False
             for event in ledger:
                 history.apply(event)
+                has_epoch = has_epoch or event.kind == "epoch"
             config = _extended(config, history, budget, rundir)
             verifier = opened.enter_context(Verifier(problem))
             recorded = history.run.get("verifier_digest")
@@ -257,7 +264,12 @@ class Run:
                 )
             write_file(rundir.config, config.to_toml().encode())
             opened.pop_all()
-        return cls(config, problem, rundir, ledger, verifier, programs=_initial_programs(problem, config), **seams)
+        # only a run that was killed in its first moments still needs what it was given: later the ledger has it all
+        programs = () if has_epoch else _initial_programs(problem, config)
+        start = None
+        if config.start is not None and history.best is None:
+            start = _read_start(problem, Path(config.start))
+        return cls(config, problem, rundir, ledger, verifier, programs=programs, start=start, **seams)
 
     def poll(self) -> RunState | None:
         """Return the latest picture of the run."""
@@ -516,9 +528,10 @@ class Run:
         with Verifier(self.problem) as fresh:
             verdict = fresh.verify(self.problem, self.rundir.best.read_bytes())
         if not verdict.valid or verdict.exact_score != best.exact:
+            got = "an invalid one" if verdict.exact_score is None else repr(float(verdict.exact_score))
             raise InfrastructureError(
                 f"expected a fresh verifier to agree on the best construction (exact score {float(best.exact)!r}), "
-                f"got {'an invalid one' if verdict.exact_score is None else float(verdict.exact_score)!r}: {self.rundir.best}"
+                f"got {got}: {self.rundir.best}"
             )
         self.rundir.write_json(self.rundir.verdict, verdict.to_json(), indent=2)
 

@@ -78,8 +78,9 @@ class Evaluation:
 class Node:
     """A candidate with its evaluation and admission verdict at the time it was committed.
 
-    `seq` is the ledger's sequence number of the event and the node's id; `island` the island of birth (`Forest.island_of`
-    has the present one); `gains` is F(child) - F(parent) over their common tasks, empty without a parent.
+    `seq` is the ledger's sequence number of the event and the node's id; `island` the island of birth
+    (`Forest.island_of` has the present one); `gains` is F(child) - F(parent) over their common tasks, empty without a
+    parent.
     """
 
     seq: int

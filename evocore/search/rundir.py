@@ -35,7 +35,9 @@ class RunDir:
         self.path = Path(path).resolve()
 
     @classmethod
-    def create(cls, slug: str, out: str | os.PathLike[str] | None = None, *, today: datetime.date | None = None) -> RunDir:
+    def create(
+        cls, slug: str, out: str | os.PathLike[str] | None = None, *, today: datetime.date | None = None
+    ) -> RunDir:
         """Make a new run directory: `out`, or the next free name in `evocore-runs/` below the working directory.
 
         Raises

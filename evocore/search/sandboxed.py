@@ -17,7 +17,7 @@ from evocore.verifiers.verdict import exact_to_wire
 
 if TYPE_CHECKING:
     from evocore.problems.base import Problem
-    from evocore.sandbox import ProcessSandbox
+    from evocore.sandbox import Offer, ProcessSandbox
     from evocore.search.curriculum import TaskBook
     from evocore.search.discoveries import Discoveries
     from evocore.search.evaluation import Request
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evocore.search.rundir import RunDir
     from evocore.search.stopping import Clock, Stop
     from evocore.tasks import AttemptResult
-    from evocore.verifiers import Verifier
+    from evocore.verifiers import OfferReply, Verifier
 
 _PAUSE_SECONDS = 1.0
 _SHORT_SEGMENT_SECONDS = 0.5
@@ -47,7 +47,7 @@ class Bench:
 
     def evaluate(self, request: Request) -> AttemptResult:
         """Make one attempt of a candidate on a task."""
-        from evocore.tasks import attempt
+        from evocore.tasks import Checkpoint, attempt
 
         title = self.title(request.sha)
         return attempt(
@@ -57,6 +57,7 @@ class Bench:
             self.verifier,
             self.sandbox,
             key=request.key,
+            checkpoint=Checkpoint(parent_trace=request.parent_trace),
             on_discovery=self.recorder(request.sha, request.task_start, f"evaluation of {title}"),
         )
 
@@ -66,7 +67,7 @@ class Bench:
 
     def keep_best(self, result: AttemptResult) -> dict[str, Any] | None:
         """Keep the file of a best construction if the pool would take it; returns what describes it."""
-        if result.best_buffer is None or result.best_exact is None:
+        if result.best_buffer is None:
             return None
         x = self.problem.check(decode(result.best_buffer))
         data = {**described(self.problem, "", x), "exact_hex": exact_to_wire(result.best_exact)}
@@ -79,11 +80,13 @@ class Bench:
         """Return what a program is called."""
         return self.journal.forest.programs[sha].title or sha[:12]
 
-    def recorder(self, program: str, start: str | None, source: str) -> Callable[..., None]:
+    def recorder(self, program: str, start: str | None, source: str) -> Callable[[Offer, OfferReply], None]:
         """Return what records the discoveries of a program that began from a construction."""
 
-        def record(buffer: bytes, reply: Any) -> None:
-            x = self.problem.check(decode(buffer))
+        def record(offer: Offer, reply: OfferReply) -> None:
+            if reply.verdict is None:
+                raise ValueError("expected a verdict on a construction that moved the run's ratchet, got none")
+            x = self.problem.check(decode(offer.buffer))
             self.discoveries.record(x, reply.verdict, program=program, start=start, source=source)
 
         return record
@@ -158,7 +161,7 @@ class Chains:
                 if self._clock.session() - begun < min(_SHORT_SEGMENT_SECONDS, segment.seconds / 2):
                     # a program that gives up at once must not turn the chain into a busy loop
                     self._stop.wait(_PAUSE_SECONDS)
-        except Exception as error:  # the thread's boundary: what went wrong is raised again by the thread that started it
+        except Exception as error:  # the thread's boundary: the thread that started it raises this again
             self._stop.set("failed", error)
 
     def _next(self, slot: int) -> Segment | None:

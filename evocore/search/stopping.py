@@ -49,7 +49,7 @@ class Stop:
         self.error: Exception | None = None
 
     def set(self, reason: Reason, error: Exception | None = None) -> None:
-        """Ask everything to end. An error is kept for the thread that started the run, whatever the first reason was."""
+        """Ask everything to end. An error is kept for the thread that started the run, whatever the reason."""
         with self._lock:
             if self._reason is None:
                 self._reason = reason

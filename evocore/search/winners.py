@@ -28,7 +28,7 @@ def write_winners(rundir: RunDir) -> None:
     if summary.best is not None:
         lines += [f"Score {summary.best.arena_score!r}, found by {summary.best.source}.", ""]
     lines += _told("The program that found it, and its ancestors", summary.lineage, names)
-    lines += _told("The programs that the construction went through, the first one first", summary.path_of_construction, names)
+    lines += _told("The programs that the construction went through", summary.path_of_construction, names)
     write_file(folder / "lineage.md", "\n".join(lines).encode())
     for path in folder.glob("*.py"):
         if path.name not in names.values():
