@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evocore.problems.base import Problem
 
 HOME = Path(__file__).resolve().parent
-GENERIC_OPTIMIZERS = HOME / "optimizers"
+GENERIC_OPTIMIZERS = HOME / "general" / "optimizers"
 
 _loaded: dict[Path, tuple[bytes, Problem]] = {}
 _lock = threading.RLock()

@@ -8,7 +8,7 @@ from evocore.optim.blocks import anneal, hops, ladder, multistart, race, refine
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
 from evocore.optim.newton import NewtonResult, barrier_newton
 from evocore.optim.pool import Member, Pool, distance, outline
-from evocore.optim.ratchet import Ratchet
+from evocore.optim.ratchet import Ratchet, score_or_none
 from evocore.optim.resampling import resample, stretch
 from evocore.optim.search import Search, run_stages
 from evocore.optim.tunables import Choice, Range
@@ -35,5 +35,6 @@ __all__ = [
     "refine",
     "resample",
     "run_stages",
+    "score_or_none",
     "stretch",
 ]

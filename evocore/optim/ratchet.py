@@ -11,6 +11,14 @@ from evocore.errors import InvalidConstruction
 Array = npt.NDArray[np.float64]
 
 
+def score_or_none(problem: Any, x: Array) -> float | None:
+    """Return the float score, or None where the problem refuses the construction."""
+    try:
+        return float(problem.fast(x))
+    except InvalidConstruction:
+        return None
+
+
 class Ratchet:
     """Project, score, and hand in what is strictly better than all before.
 
@@ -41,9 +49,8 @@ class Ratchet:
     def offer(self, x: Array) -> bool:
         """Hand `x` in if, once projected, it scores strictly better than all before; says whether it did."""
         feasible = self._problem.project(np.asarray(x, dtype=np.float64))
-        try:
-            score = float(self._problem.fast(feasible))
-        except InvalidConstruction:
+        score = score_or_none(self._problem, feasible)
+        if score is None:
             return False
         if self.best_score is not None and not self._problem.better(score, self.best_score):
             return False

@@ -1,0 +1,1 @@
+"""What problems share that bring nothing of their own."""

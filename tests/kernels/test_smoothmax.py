@@ -1,0 +1,156 @@
+"""The compiled smoothed maximum against its plain twin, its laws, and hostile input."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evocore.kernels import _smoothmax, reference
+from evocore.kernels.smoothmax import KINDS, SmoothedMaximum
+
+SIZES = (2, 3, 5, 16, 31, 32, 33, 100, 257, 640, 1001)
+
+
+def parameters(kind: str, n: int, seed: int) -> np.ndarray:
+    x = np.random.default_rng(seed).standard_normal(n)
+    return x + 2.0 if kind == "signed" else x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", SIZES)
+def test_agrees_with_the_reference(kind, n):
+    x = parameters(kind, n, n)
+    objective = SmoothedMaximum(kind, n)
+    for beta in (1.0, 30.0, 1e4):
+        value, peak, _ = objective.evaluate(x, beta)
+        f = reference.construction(kind=kind, x=x)
+        np.testing.assert_allclose(objective.construction(x), f, rtol=1e-11, atol=1e-14)
+        objective.evaluate(x, beta)
+        np.testing.assert_allclose(objective.lags(), reference.lags(kind=kind, f=f), rtol=1e-11, atol=1e-12)
+        assert peak == pytest.approx(reference.peak(kind=kind, f=f), rel=1e-12)
+        assert value == pytest.approx(reference.smoothed(kind=kind, x=x, beta=beta), rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [5, 33, 100, 257])
+def test_gradient_is_the_derivative(kind, n):
+    x = parameters(kind, n, 7)
+    objective = SmoothedMaximum(kind, n)
+    if kind == "spread":
+        # beta is relative to the maximum at x: hold the level fixed while differences are taken
+        level = reference.lags(kind=kind, f=reference.construction(kind=kind, x=x)).max()
+
+        def value(point):
+            c = reference.lags(kind=kind, f=reference.construction(kind=kind, x=point))
+            smooth = c.max() + math.log(np.exp(20 / level * (c - c.max())).sum()) * level / 20
+            return math.log(3 * c.sum() * smooth / (2 * c @ c + c[1:] @ c[:-1]))
+    else:
+
+        def value(point):
+            return reference.smoothed(kind=kind, x=point, beta=20.0)
+
+    _, _, gradient = objective.evaluate(x, 20.0)
+    step = 1e-5
+    for i in np.random.default_rng(1).choice(n, 5):
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += step
+        behind[i] -= step
+        slope = (value(ahead) - value(behind)) / (2 * step)
+        assert gradient[i] == pytest.approx(slope, abs=2e-5 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.skipif(not _smoothmax.HAS_AVX2, reason="this processor has no AVX2, so there is one path only")
+def test_both_instruction_sets_give_the_same_bits(kind):
+    for n in (5, 100, 333, 1200):
+        x = parameters(kind, n, 3)
+        fast, plain = SmoothedMaximum(kind, n), SmoothedMaximum(kind, n, use_avx2=False)
+        for a, b in zip(fast.evaluate(x, 50.0), plain.evaluate(x, 50.0), strict=True):
+            assert np.array_equal(a, b)
+        one, two = (o.quench(x, [30.0, 300.0, 3000.0], 20) for o in (fast, plain))
+        assert one.peak == two.peak
+        assert np.array_equal(one.x, two.x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_quench_returns_the_best_point_it_saw(kind):
+    n = 60
+    x = parameters(kind, n, 11)
+    before = x.copy()
+    objective = SmoothedMaximum(kind, n)
+    start = reference.peak(kind=kind, f=reference.construction(kind=kind, x=x))
+    found = objective.quench(x, np.geomspace(30, 1e5, 10), 60)
+    assert np.array_equal(x, before), "the start was changed"
+    assert found.peak < start
+    assert found.n_iterations > 50
+    f = reference.construction(kind=kind, x=found.x)
+    assert reference.peak(kind=kind, f=f) == pytest.approx(found.peak, rel=1e-12)
+
+
+def test_quench_reaches_a_known_level():
+    """Erdos at 50 cells: every reasonable local optimum is below 0.3825 and none below the proven bound 0.379005."""
+    rng = np.random.default_rng(0)
+    objective = SmoothedMaximum("overlap", 50)
+    best = min(objective.quench(rng.standard_normal(50), np.geomspace(100, 1e6, 8), 60).peak for _ in range(10))
+    assert 0.379005 < best < 0.3825
+
+
+def test_a_passed_deadline_ends_the_quench_at_once():
+    found = SmoothedMaximum("signed", 400).quench(np.ones(400), [10.0] * 5, 100_000, deadline=0.0)
+    assert found.n_iterations == 0
+    assert found.peak == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("kind", ["autoconvolution", "signed", "spread"])
+@given(scale=st.floats(1e-6, 1e6), seed=st.integers(0, 1000))
+@settings(max_examples=25, deadline=None)
+def test_scale_does_not_matter(kind, scale, seed):
+    x = parameters(kind, 40, seed)
+    objective = SmoothedMaximum(kind, 40)
+    _, one, _ = objective.evaluate(x, 10.0)
+    _, two, _ = objective.evaluate(scale * x, 10.0)
+    assert two == pytest.approx(one, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 1000), n=st.integers(2, 70))
+@settings(max_examples=25, deadline=None)
+def test_reversal_and_the_upper_bound_of_the_smoothing(kind, seed, n):
+    x = parameters(kind, n, seed)
+    objective = SmoothedMaximum(kind, n)
+    value, peak, gradient = objective.evaluate(x, 100.0)
+    mirrored = objective.evaluate(x[::-1], 100.0)
+    assert mirrored[1] == pytest.approx(peak, rel=1e-9)
+    np.testing.assert_allclose(mirrored[2][::-1], gradient, atol=1e-8 * max(1.0, np.abs(gradient).max()))
+    if kind != "spread":
+        assert peak <= value * (1 + 1e-12) + 1e-12
+        assert value <= peak + math.log(2 * n - 1) / 100.0 + 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parameters_invert_the_construction(kind):
+    objective = SmoothedMaximum(kind, 64)
+    f = objective.construction(parameters(kind, 64, 5))
+    again = objective.construction(objective.parameters(f))
+    np.testing.assert_allclose(again, f, rtol=1e-9, atol=1e-12)
+
+
+def test_hostile_input():
+    objective = SmoothedMaximum("overlap", 8)
+    with pytest.raises(ValueError, match=r"shape \(8,\), got \(7,\)"):
+        objective.evaluate(np.zeros(7), 1.0)
+    with pytest.raises(ValueError, match=r"x\[3\] is not finite"):
+        objective.evaluate([0, 0, 0, math.nan, 0, 0, 0, 0], 1.0)
+    with pytest.raises(ValueError, match="kind"):
+        SmoothedMaximum("other", 8)
+    with pytest.raises(ValueError, match="n >= 2"):
+        SmoothedMaximum("overlap", 1)
+    for extreme in (np.full(8, 1e300), np.full(8, -1e300), np.zeros(8), np.full(8, 5e-324)):
+        for kind in KINDS:
+            found = SmoothedMaximum(kind, 8).quench(extreme, [10.0, 100.0], 5)
+            assert found.x.shape == (8,)
+    read_only = np.linspace(0.1, 0.9, 16)[::2]
+    read_only.flags.writeable = False
+    assert objective.evaluate(read_only, 1.0)[1] > 0
