@@ -153,7 +153,7 @@ class Verifier:
             self._is_closed = True
             self._connection.close()
 
-    # ---- scoring ----------------------------------------------------------------------------------------------------
+    # ---- scoring --------------------------------------------------------------------------------
 
     def verify(self, problem: Which, payload: Construction) -> Verdict:
         """Judge one construction.
@@ -193,7 +193,7 @@ class Verifier:
                 raise InvalidConstruction(f"construction {i}: {error}") from error
         return verdicts
 
-    # ---- ratchets ---------------------------------------------------------------------------------------------------
+    # ---- ratchets -------------------------------------------------------------------------------
 
     def open_attempt(self, key: str, problem: Which, start: npt.ArrayLike) -> Fraction | Enclosure:
         """Open an attempt's ratchet at the score of its start.
@@ -310,7 +310,7 @@ class Verifier:
                 self._state.run_best[name] = data
             return Verdict.from_wire(answer["verdict"])
 
-    # ---- asking -----------------------------------------------------------------------------------------------------
+    # ---- asking ---------------------------------------------------------------------------------
 
     def _ask(self, header: dict[str, Any], payload: bytes) -> Any:
         """Ask, and ask again where the process died over it; the caller holds the lock."""

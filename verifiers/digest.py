@@ -58,9 +58,10 @@ def _files(problems: Iterable[Problem]) -> dict[Path, str]:
     from evocore.problems.registry import folder_of, problem_files
 
     files: dict[Path, str] = {}
+    loaded = {Path(file).resolve() for m in list(sys.modules.values()) if (file := getattr(m, "__file__", None))}
     for problem in problems:
         folder = folder_of(problem)
-        for path in problem_files(problem):
+        for path in {*problem_files(problem), *(p for p in loaded if p.is_relative_to(folder))}:
             own = path.is_relative_to(folder)
             files[path.resolve()] = f"{problem.slug}/{path.relative_to(folder)}" if own else f"shared/{path.name}"
     # After the problems: a file that belongs to a module goes by the module's name.

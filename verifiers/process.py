@@ -41,8 +41,8 @@ def serve(requests: int, replies: int) -> None:
         File descriptors of the two pipes.
     """
     with open(requests, "rb", buffering=1 << 16) as stream:
-        channel = _Channel(stream, replies)
         try:
+            channel = _Channel(stream, replies)
             scorer = _load(channel)
             while True:
                 channel.answer_next(scorer.answer)

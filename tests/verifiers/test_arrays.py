@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 from evocore.errors import InvalidConstruction
 from evocore.verifiers.arrays import construction_sha256, decode, encode
 
-ONE = "45564f41" "01" "01" "01" "0100000000000000" "000000000000f03f"  # EVOA, version 1, float64, one dimension, 1.0
+ONE = "45564f410101010100000000000000000000000000f03f"  # EVOA, version 1, float64, one dimension, 1.0
 
 arrays = hnp.arrays(
     dtype=st.sampled_from([np.float64, np.int64]),
