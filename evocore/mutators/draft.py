@@ -93,7 +93,7 @@ class Draft:
             for item in self.items
             if item not in in_use and (item in self._was_in_use or item in self._is_new) and not item.is_import
         ]
-        for item in gone:
+        for item in reversed(gone):  # a removal can touch the item below it, never one above
             self._remove(self.items.index(item))
         still_read = _reads(self.items)
         for position in range(len(self.items) - 1, -1, -1):
@@ -113,15 +113,19 @@ class Draft:
         self._replace(position, replace(self.with_node(item, line.with_changes(body=kept)), binds=binds))
 
     def _remove(self, position: int) -> None:
-        """Take an item out with the comments that stand directly on it; a comment further up goes to the next one."""
+        """Take an item out with the comments that stand directly on it.
+
+        Blank lines and comments further up go to the next item where it would otherwise lose touch with its block.
+        """
         removed = self.items.pop(position)
         lines = list(removed.node.leading_lines)
         while lines and lines[-1].comment is not None:
             lines.pop()
-        if not any(line.comment for line in lines):
+        following = self.items[position] if position < len(self.items) else None
+        is_first_of_block = following is not None and not following.node.leading_lines
+        if not is_first_of_block and not any(line.comment for line in lines):
             return
-        if position < len(self.items):
-            following = self.items[position]
+        if following is not None:
             node = following.node.with_changes(leading_lines=[*lines, *following.node.leading_lines])
             self._replace(position, self.with_node(following, node))
         else:
