@@ -62,6 +62,15 @@ class _Commands(typer.core.TyperGroup):
             ctx.fail(f'expected a command, got "{args[0]}"; {advice}')
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        # Here, because what calls this method ends on the two in ways of its own.
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(_failed("interrupted", INTERRUPTED)) from None
+        except BrokenPipeError:
+            raise typer.Exit(_hushed()) from None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
@@ -105,9 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _failed("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes stdout once more at its end: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return _hushed()
     except OSError as error:
         return _failed(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""), 3)
     except Exception as error:  # the outermost process boundary: a defect is told in one line too
@@ -132,6 +139,12 @@ def _run(words: list[str]) -> int:
         return _failed(f"{usage.format_message().rstrip('.')}; see {path} --help", usage.exit_code)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _hushed() -> int:
+    """Nobody reads what is printed any more; Python flushes stdout once more at its end: let that go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
 
 
 def _failed(message: str, code: int) -> int:

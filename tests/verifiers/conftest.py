@@ -12,7 +12,7 @@ import os
 from fractions import Fraction
 
 from evocore.errors import InvalidConstruction
-from evocore.problems import ExactResult, Problem, Reference
+from evocore.problems import Enclosure, ExactResult, Problem, Reference
 
 
 class Mean(Problem):

@@ -239,20 +239,14 @@ def test_attempts_are_used_as_they_were_opened(verifier, mean_folder):
     verifier.close_attempt("bad")
 
 
-def test_enclosures_come_back(tmp_path):
-    text = (Path(__file__).parent / "conftest.py").read_text().split("MEAN = '''\\\n")[1].split("'''")[0]
-    text = text.replace(
-        "return ExactResult(sum(map(Fraction, x.tolist()), Fraction(0)) / len(x))",
-        "m = Fraction(float(x.mean())); return ExactResult(Enclosure(m - Fraction(1, 10**20), m + Fraction(1, 10**20)))",
-    )
-    text = text.replace("import ExactResult", "import Enclosure, ExactResult").replace("{trap}", "pass")
-    (tmp_path / "problem.py").write_text(text)
-    with Verifier(tmp_path) as verifier:
-        start = verifier.open_attempt("a", tmp_path, [1.0])
+def test_enclosures_come_back(trapped):
+    folder = trapped("m, e = Fraction(x.mean()), Fraction(1, 10**20); return ExactResult(Enclosure(m - e, m + e))")
+    with Verifier(folder) as verifier:
+        start = verifier.open_attempt("a", folder, [1.0])
         assert start.lo < 1 < start.hi
         # Enclosures that overlap prove nothing.
-        assert not verifier.offer("a", tmp_path, encode([1.0])).improved_attempt
-        assert verifier.offer("a", tmp_path, encode([0.5])).improved_attempt
+        assert not verifier.offer("a", folder, encode([1.0])).improved_attempt
+        assert verifier.offer("a", folder, encode([0.5])).improved_attempt
         assert verifier.close_attempt("a")[0].hi < Fraction(3, 4)
 
 
