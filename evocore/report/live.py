@@ -119,7 +119,7 @@ def page(state: RunState, *, since_seconds: float = 0.0) -> RenderableType:
         parts += [Text(), _islands(state.islands)]
     parts += [Text(), _activity(state, elapsed), _time_line(state, elapsed)]
     if state.messages:
-        parts.append(Text(state.messages[-1], style="dim", overflow="ellipsis", no_wrap=True))
+        parts.append(Text(state.messages[-1], style="dim"))
     kind = "smaller is better" if state.direction == "minimize" else "greater is better"
     title = Text.assemble((state.title, "bold"), f"  {kind}")
     footer = Text(state.run_dir, style="dim")

@@ -144,16 +144,16 @@ def _draw_progress(axes: Axes, problem: Problem, progress: Sequence[tuple[float,
 def interesting_range(problem: Problem, progress: Sequence[tuple[float, float]], seconds: float) -> tuple[float, float]:
     """Choose the scores between which the progress is drawn.
 
-    From a little beyond the best of run and references to what the run had reached after a twentieth of its time, or
-    to the nearest published value that it has passed, whichever is the wider: the first seconds' fall would
-    flatten everything that follows.
+    From a little beyond the best of run and references to what the run had reached after a tenth of its time, or to the
+    nearest published value that it has passed, whichever is the wider: the first seconds' fall would flatten
+    everything that follows.
     """
     sign = 1.0 if problem.direction == "minimize" else -1.0
     scores = [(t, sign * s) for t, s in progress]
     best = scores[-1][1]
     published = [sign * r.score for r in problem.references]
     lowest = min([best, *published])
-    early = [s for t, s in scores if t <= seconds / 20]
+    early = [s for t, s in scores if t <= seconds / 10]
     highest = max(best, early[-1] if early else scores[0][1])
     passed = [p for p in published if p > best]
     if passed:
@@ -161,7 +161,7 @@ def interesting_range(problem: Problem, progress: Sequence[tuple[float, float]],
     elif published:
         highest = max(highest, best + 0.25 * (best - lowest))
     if passed:  # a bad early score must not squeeze what matters into a line
-        highest = min(highest, best + 6 * max(min(passed) - lowest, 1e-9 * abs(best)))
+        highest = min(highest, best + 4 * max(min(passed) - lowest, 1e-9 * abs(best)))
     margin = 0.06 * (highest - lowest) or 1e-6 * max(abs(highest), 1e-300)
     low, high = sorted((sign * (lowest - margin), sign * (highest + margin)))
     return low, high

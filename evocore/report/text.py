@@ -43,12 +43,24 @@ def write_report(path: str | os.PathLike[str]) -> Summary:
     return summary
 
 
+_FILES = ("best.json", "verdict.json", "report.png", "report.md", "winners/lineage.md")
+_WHY = {
+    "time": "the time is up",
+    "target": "the target is reached",
+    "interrupted": "interrupted",
+    "evaluations": "the evaluations are used up",
+    "rounds": "the rounds are done",
+    "exhausted": "nothing is left to try",
+    "failed": "something failed",
+}
+
+
 def headline(summary: Summary) -> str:
     """Say in one line how the run stands."""
     if summary.status == "running":
         how = f"running, {minutes(summary.elapsed_seconds)} of {minutes(summary.budget_seconds)}"
     elif summary.status == "finished":
-        how = f"finished after {minutes(summary.elapsed_seconds)} ({summary.ended})"
+        how = f"finished after {minutes(summary.elapsed_seconds)} ({_WHY.get(summary.ended, summary.ended)})"
     else:
         how = f"stopped after {minutes(summary.elapsed_seconds)} of {minutes(summary.budget_seconds)}"
     best = "nothing valid found" if summary.best is None else score_digits(summary.best.arena_score)
@@ -98,9 +110,12 @@ def final_table(summary: Summary) -> RenderableType:
         if summary.references:
             facts.add_row("standing", standing(summary))
     for step in summary.lineage[:1]:
-        facts.add_row("program", f"{step.title} ({step.file})" if step.title else step.file)
+        facts.add_row("program", step.title or step.file)
     facts.add_row("work", counts(summary))
     facts.add_row("run", str(summary.run_dir))
+    files = [name for name in _FILES if (summary.run_dir / name).exists()]
+    if files:
+        facts.add_row("files", ", ".join(files))
     if summary.status == "stopped":
         facts.add_row("go on", f"evocore resume {summary.run_dir}")
     parts: list[RenderableType] = [Text(headline(summary), style="bold"), facts]

@@ -76,7 +76,7 @@ def events():
             ("evaluation", {**scored, "key": "k2", "sha": second, "accuracy": 0.75}),
             ("node", {**node, "sha": second, "parent": 7, "operator": "grammar-tune", "description": "BETA 1 -> 2"}),
             ("discovery", two),
-            *([("end", {"reason": "budget", "elapsed": 120.0})] if ended else []),
+            *([("end", {"reason": "time", "elapsed": 120.0})] if ended else []),
         ]:
             ledger.append(kind, {"elapsed": 0.0, **data})
         return run, ledger
@@ -98,7 +98,7 @@ def test_a_finished_run_is_told_in_full(events, tmp_path):
     assert [step.title for step in summary.lineage] == ["hop.py", "melt.py"]
     assert [step.title for step in summary.path_of_construction] == ["melt.py", "hop.py"]
     assert all(r.passed_seconds is None for r in summary.references)
-    assert headline(summary) == f"{problem(SLUG).title}: 0.4062500000, finished after 2:00 (budget)"
+    assert headline(summary) == f"{problem(SLUG).title}: 0.4062500000, finished after 2:00 (the time is up)"
     assert standing(summary).startswith(f"beats 0 of {len(problem(SLUG).references)} published values, 2.5e-02")
 
 
