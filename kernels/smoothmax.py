@@ -1,8 +1,9 @@
 """Minimising the largest value of an autoconvolution or overlap, through its smoothed maximum.
 
 The maximum of many lags is not smooth; ``log(sum(exp(beta * c))) / beta`` is, lies above it by at most
-``log(len(c)) / beta``, and tends to it as beta grows. One *stage* runs L-BFGS at one beta; a *quench* is a list of stages
-with rising beta. Value and gradient cost four real FFTs and one pass of exponentials; the whole stage is compiled.
+``log(len(c)) / beta``, and tends to it as beta grows. One *stage* runs L-BFGS at one beta; a *quench* is a list of
+stages with rising beta. Value and gradient cost four real FFTs and one pass of exponentials; the whole stage is
+compiled.
 
 All four objectives are minimised, and are invariant under scaling of the construction where the problem is:
 

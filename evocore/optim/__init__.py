@@ -1,20 +1,21 @@
 """Building blocks that optimizer programs import; runs in the sandbox only.
 
 Tunables and stages: `Range`, `Choice`, `run_stages`. The shared state of a program: `Search`, `Pool`, `Ratchet`.
-Outer loops: `multistart`, `hops`, `anneal`, `race`, `refine`. Disturbances: `ALL_MOVES`, `cross`.
+Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`. Disturbances: `ALL_MOVES`, `cross`.
 """
 
-from evocore.optim.blocks import anneal, hops, ladder, multistart, race, refine
+from evocore.optim.blocks import anneal, hops, ladder, multistart, pools, race, refine
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
 from evocore.optim.newton import NewtonResult, barrier_newton
 from evocore.optim.pool import Member, Pool, distance, outline
 from evocore.optim.ratchet import Ratchet, score_or_none
 from evocore.optim.resampling import resample, stretch
-from evocore.optim.search import Search, run_stages
+from evocore.optim.search import KINDS, Search, run_stages
 from evocore.optim.tunables import Choice, Range
 
 __all__ = [
     "ALL_MOVES",
+    "KINDS",
     "Choice",
     "Member",
     "MoveBandit",
@@ -31,6 +32,7 @@ __all__ = [
     "ladder",
     "multistart",
     "outline",
+    "pools",
     "race",
     "refine",
     "resample",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
-from evocore.optim.pool import Member
+from evocore.optim.pool import Member, Pool
 from evocore.optim.search import Search
 
 Array = npt.NDArray[np.float64]
@@ -115,6 +115,47 @@ def hops(
             child = search.quench(child.x, ladder(beta_end / 5, polish_beta, 4), count, until)
         bandit.reward(name, child.value < parent.value - 1e-9 * abs(parent.value))
         search.consider(child)
+
+
+def pools(
+    search: Search,
+    until: float,
+    fill: Callable[[Search, float], None],
+    improve: Callable[[Search, float], None],
+    *,
+    seconds: float,
+    fill_share: float,
+) -> None:
+    """Search several pools one after the other, each from nothing, then go on with the best of all.
+
+    A pool stands still after half a minute; five short ones and a merge find more than one long one. Given time for
+    one only, that one is the result.
+
+    Parameters
+    ----------
+    fill, improve : callable
+        Stages: the first fills an empty pool from random numbers, the second works on it.
+    seconds : float
+        Time for one pool; what is left over at the end is shared out, the merge counts as one more pool.
+    fill_share : float
+        Part of a pool's time that `fill` gets.
+    """
+    now = time.monotonic()
+    until = min(until, search.deadline)
+    rounds = max(1, int((until - now) / seconds))
+    length = (until - now) / (rounds + 1 if rounds > 1 else 1)
+    kept: list[Member] = list(search.pool.members)
+    for _ in range(rounds):
+        begun = time.monotonic()
+        search.pool = Pool(search.pool.size, search.pool.radius)
+        fill(search, begun + fill_share * length)
+        improve(search, begun + length)
+        kept += search.pool.members
+    search.pool = Pool(search.pool.size, search.pool.radius)
+    for member in sorted(kept, key=lambda m: m.value):
+        search.pool.insert(member)
+    if rounds > 1:
+        improve(search, until)
 
 
 def anneal(

@@ -1,8 +1,8 @@
 """Ways to disturb the parameters of a construction before it is quenched again.
 
-A move takes the random generator and the (n,) parameters, and returns new ones (of another length, for `resize`). Steps
-are in units of the parameters' size: absolute for logits (`overlap`), relative to the root mean square otherwise; `unit`
-is that size.
+A move takes the random generator and the (n,) parameters, and returns new ones (of another length, for `resize`).
+Steps are in units of the parameters' size: absolute for logits (`overlap`), relative to the root mean square
+otherwise; `unit` is that size.
 """
 
 from collections.abc import Callable

@@ -1,14 +1,14 @@
 """Saddle-free Newton on the logarithmic barrier: a slow and accurate finder of basins at a hundred cells or so.
 
-Minimise t subject to c_k(f) <= t for all lags, f within its bounds and with its sum fixed. For a barrier weight mu the
-level t is eliminated exactly: the merit function is
+Minimise t subject to c_k(f) <= t for all lags, f within its bounds and with its sum fixed. For a barrier weight mu
+the level t is eliminated exactly: the merit function is
 
     phi(f) = min_t [t - mu sum_k log(t - c_k(f))] - mu sum_i log(f_i - lower) - mu sum_i log(upper - f_i),
 
-and every trial point is strictly feasible. Newton's matrix is indefinite; taking the absolute values of its eigenvalues
-instead of shifting them takes a tenth of the iterations and usually ends lower, since only a few are negative and a shift
-ruins the step in all other directions (Y. Dauphin et al., arXiv 1406.2572, for the idea). A Bunch-Kaufman
-factorisation with absolute pivots looks like the cheap version and fails completely.
+and every trial point is strictly feasible. Newton's matrix is indefinite; taking the absolute values of its
+eigenvalues instead of shifting them takes a tenth of the iterations and usually ends lower, since only a few are
+negative and a shift ruins the step in all other directions (Y. Dauphin et al., arXiv 1406.2572, for the idea). A
+Bunch-Kaufman factorisation with absolute pivots looks like the cheap version and fails completely.
 """
 
 import math

@@ -95,7 +95,9 @@ class Search:
         _, peak, _ = objective.evaluate(x, 1.0)
         return Member(x, peak, outline(objective.construction(x)))
 
-    def quench(self, x: Array, betas: Sequence[float] | Array, n_iterations: int | Sequence[int], until: float) -> Member:
+    def quench(
+        self, x: Array, betas: Sequence[float] | Array, n_iterations: int | Sequence[int], until: float
+    ) -> Member:
         """Run L-BFGS through rising betas and return the best point on the way."""
         objective = self.objective(len(x))
         found = objective.quench(x, betas, n_iterations, min(until, self.deadline))

@@ -1,7 +1,7 @@
 """Saddle-free Newton on the barrier at a coarse grid, hops, then annealed log-sum-exp at finer ones.
 
-Newton resolves a basin to the last digits in a hundred steps, and its quenches end lower than those of L-BFGS, but it does
-ten a second where L-BFGS does hundreds.
+Newton resolves a basin to the last digits in a hundred steps, and its quenches end lower than those of L-BFGS, but
+it does ten a second where L-BFGS does hundreds.
 """
 
 from typing import Annotated
@@ -21,8 +21,8 @@ HOP_MU: Annotated[float, Range(1e-4, 1e-1, log=True)] = 5e-3
 RACE_ENTRANTS: Annotated[int, Range(1, 8)] = 4
 REFINE_BETA: Annotated[float, Range(1000, 100000, log=True)] = 5e3
 REHEAT_LOW: Annotated[float, Range(300, 10000, log=True)] = 1e3
-REHEAT_HIGH: Annotated[float, Range(30000, 1e+06, log=True)] = 2e5
-REHEAT_END: Annotated[float, Range(1e+06, 1e+09, log=True)] = 1e8
+REHEAT_HIGH: Annotated[float, Range(30000, 1e06, log=True)] = 2e5
+REHEAT_END: Annotated[float, Range(1e06, 1e09, log=True)] = 1e8
 FACTOR: Annotated[int, Range(2, 4)] = 2
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
 

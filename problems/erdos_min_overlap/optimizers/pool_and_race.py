@@ -1,7 +1,7 @@
 """Annealed log-sum-exp with a diverse pool at about a hundred cells, then a race of the best to finer resolution.
 
-h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the basin:
-members of the pool are disturbed and quenched hundreds of times a second; then the best few are refined, for
+h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the
+basin: members of the pool are disturbed and quenched hundreds of times a second; then the best few are refined, for
 what refinement gains differs by more than the basins do.
 """
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, race, refine, run_stages
+from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages
 
 GOOD_FOR = ("cold", "warm")
 
@@ -25,6 +25,8 @@ N_STAGES: Annotated[int, Range(4, 16)] = 8
 N_ITERATIONS: Annotated[int, Range(20, 200, log=True)] = 60
 HOP_BETA_LOW: Annotated[float, Range(100, 2000, log=True)] = 300.0
 HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
+POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
+FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 12)] = 6
 POLISH_WITHIN: Annotated[float, Range(1e-6, 1e-4, log=True)] = 6e-6
 RACE_ENTRANTS: Annotated[int, Range(2, 16)] = 6
@@ -45,8 +47,7 @@ def random_start(rng):
 
 
 def fresh(search: Search, until: float) -> None:
-    if not search.is_warm:
-        multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
+    multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
 
 
 def hop(search: Search, until: float) -> None:
@@ -62,6 +63,14 @@ def hop(search: Search, until: float) -> None:
         polish_within=POLISH_WITHIN,
         n_limits=(N_LOW, N_HIGH),
     )
+
+
+def basins(search: Search, until: float) -> None:
+    """From random numbers to a pool of distinct basins; hops around the start where that is good already."""
+    if search.is_warm:
+        hop(search, until)
+    else:
+        pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
 
 
 def race_finer(search: Search, until: float) -> None:
@@ -92,8 +101,7 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (fresh, 0.1),
-    (hop, 0.45),
+    (basins, 0.55),
     (race_finer, 0.2),
     (refine_best, 0.1),
     (refine_best, 0.15),

@@ -13,8 +13,8 @@ N_FRESH: Annotated[int, Range(80, 300, log=True)] = 120
 FRESH_BETA: Annotated[float, Range(50, 500, log=True)] = 100.0
 N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 60
 REHEAT_LOW: Annotated[float, Range(300, 10000, log=True)] = 1e3
-REHEAT_HIGH: Annotated[float, Range(30000, 1e+06, log=True)] = 2e5
-REHEAT_END: Annotated[float, Range(1e+06, 1e+09, log=True)] = 1e8
+REHEAT_HIGH: Annotated[float, Range(30000, 1e06, log=True)] = 2e5
+REHEAT_END: Annotated[float, Range(1e06, 1e09, log=True)] = 1e8
 REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
 REFINE_BETA: Annotated[float, Range(1000, 100000, log=True)] = 5e3
 FACTOR: Annotated[int, Range(2, 4)] = 2
@@ -27,7 +27,9 @@ def fresh(search: Search, until: float) -> None:
         return
     rng = search.rng
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
-    multistart(search, until, lambda: rng.uniform(0.3, 1.6) * rng.standard_normal(N_FRESH), betas, N_ITERATIONS, keep_early=0.3)
+    multistart(
+        search, until, lambda: rng.uniform(0.3, 1.6) * rng.standard_normal(N_FRESH), betas, N_ITERATIONS, keep_early=0.3
+    )
 
 
 def reheat(search: Search, until: float) -> None:

@@ -21,7 +21,7 @@ RACE_ENTRANTS: Annotated[int, Range(1, 8)] = 4
 REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 20000, log=True)] = 3000.0
-REHEAT_END: Annotated[float, Range(100000, 3e+06, log=True)] = 3e5
+REHEAT_END: Annotated[float, Range(100000, 3e06, log=True)] = 3e5
 FACTOR: Annotated[int, Range(2, 4)] = 4
 N_MAX: Annotated[int, Range(800, 25600, log=True)] = 6400
 

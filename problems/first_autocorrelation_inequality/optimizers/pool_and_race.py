@@ -1,13 +1,14 @@
 """Annealed log-sum-exp with a diverse pool at one to two hundred cells, then a race of the best to finer resolution.
 
-f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the basin.
+f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the
+basin.
 """
 
 from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, race, refine, run_stages, stretch
+from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages, stretch
 
 GOOD_FOR = ("cold", "warm")
 
@@ -20,6 +21,8 @@ N_STAGES: Annotated[int, Range(5, 20)] = 10
 N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 80
 HOP_BETA_LOW: Annotated[float, Range(20, 300, log=True)] = 50.0
 HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
+POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
+FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 14)] = 7
 RACE_ENTRANTS: Annotated[int, Range(2, 12)] = 5
 RACE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
@@ -37,8 +40,7 @@ def random_start(rng):
 
 
 def fresh(search: Search, until: float) -> None:
-    if not search.is_warm:
-        multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
+    multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
 
 
 def hop(search: Search, until: float) -> None:
@@ -52,6 +54,14 @@ def hop(search: Search, until: float) -> None:
         n_iterations=N_ITERATIONS,
         n_limits=(N_LOW, N_HIGH),
     )
+
+
+def basins(search: Search, until: float) -> None:
+    """From random numbers to a pool of distinct basins; hops around the start where that is good already."""
+    if search.is_warm:
+        hop(search, until)
+    else:
+        pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
 
 
 def race_finer(search: Search, until: float) -> None:
@@ -82,8 +92,7 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (fresh, 0.1),
-    (hop, 0.5),
+    (basins, 0.6),
     (race_finer, 0.2),
     (refine_best, 0.2),
 ]

@@ -1,6 +1,7 @@
 """Reheating and refining one construction: for a start that is already good.
 
-A reheat to beta near a hundred moves the construction to a lower basin nearby; the refinement gains about as much again.
+A reheat to beta near a hundred moves the construction to a lower basin nearby; the refinement gains about as much
+again.
 """
 
 from typing import Annotated
@@ -14,7 +15,7 @@ FRESH_BETA: Annotated[float, Range(10, 200, log=True)] = 30.0
 N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 80
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 20000, log=True)] = 3000.0
-REHEAT_END: Annotated[float, Range(100000, 3e+06, log=True)] = 3e5
+REHEAT_END: Annotated[float, Range(100000, 3e06, log=True)] = 3e5
 REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
 REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 FACTOR: Annotated[int, Range(2, 4)] = 2
@@ -27,7 +28,9 @@ def fresh(search: Search, until: float) -> None:
         return
     rng = search.rng
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
-    multistart(search, until, lambda: abs(1.0 + stretch(rng.standard_normal(30), N_FRESH)), betas, N_ITERATIONS, keep_early=0.3)
+    multistart(
+        search, until, lambda: abs(1.0 + stretch(rng.standard_normal(30), N_FRESH)), betas, N_ITERATIONS, keep_early=0.3
+    )
 
 
 def reheat(search: Search, until: float) -> None:

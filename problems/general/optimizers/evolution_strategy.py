@@ -1,7 +1,7 @@
 """A (1+1) evolution strategy with its own step size per run, restarted when it stalls.
 
-Knows nothing of the problem but its score: disturbs a random part of the construction, projects, keeps what is better.
-The step size follows the one-fifth success rule (I. Rechenberg, 1973).
+Knows nothing of the problem but its score: disturbs a random part of the construction, projects, keeps what is
+better. The step size follows the one-fifth success rule (I. Rechenberg, 1973).
 """
 
 import math

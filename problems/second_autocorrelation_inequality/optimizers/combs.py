@@ -1,8 +1,9 @@
 """Genetic search over comb-shaped starts, each finished by annealed log-sum-exp, then upsampling.
 
-Good functions are combs: f*f then takes nearly two values only, which is what the score asks for. The number of teeth is
-frozen once beta passes about a hundred, so combs have to be in the start: a left block whose teeth widen until it is
-solid, and a right block of the same kind. Sixteen numbers describe such a start; the best survive, recombine and shift.
+Good functions are combs: f*f then takes nearly two values only, which is what the score asks for. The number of
+teeth is frozen once beta passes about a hundred, so combs have to be in the start: a left block whose teeth widen
+until it is solid, and a right block of the same kind. Sixteen numbers describe such a start; the best survive,
+recombine and shift.
 """
 
 from typing import Annotated

@@ -14,7 +14,7 @@ FRESH_BETA: Annotated[float, Range(30, 300, log=True)] = 60.0
 N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 100
 REHEAT_LOW: Annotated[float, Range(20, 200, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(300, 20000, log=True)] = 1000.0
-REHEAT_END: Annotated[float, Range(100000, 3e+06, log=True)] = 3e5
+REHEAT_END: Annotated[float, Range(100000, 3e06, log=True)] = 3e5
 REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
 REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 60.0
 FACTOR: Annotated[int, Range(2, 4)] = 2
@@ -27,7 +27,14 @@ def fresh(search: Search, until: float) -> None:
         return
     rng = search.rng
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
-    multistart(search, until, lambda: abs(stretch(rng.standard_normal(N_FRESH // 4), N_FRESH)), betas, N_ITERATIONS, keep_early=0.3)
+    multistart(
+        search,
+        until,
+        lambda: abs(stretch(rng.standard_normal(N_FRESH // 4), N_FRESH)),
+        betas,
+        N_ITERATIONS,
+        keep_early=0.3,
+    )
 
 
 def reheat(search: Search, until: float) -> None:

@@ -1,7 +1,7 @@
 """Starts of random smoothness with losers dropped early, melting, then upsampling.
 
-Knows nothing of combs: it grows its own from noise, fewer and less regular ones, and ends lower. It is here for what it finds
-that the comb family does not contain.
+Knows nothing of combs: it grows its own from noise, fewer and less regular ones, and ends lower. It is here for
+what it finds that the comb family does not contain.
 """
 
 from typing import Annotated

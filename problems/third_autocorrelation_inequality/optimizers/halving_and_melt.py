@@ -1,7 +1,7 @@
 """Annealed log-sum-exp: a wide multistart that gives up losers early, then melting and upsampling of the best.
 
-f may change its sign, so x = f. The early value of a quench ranks its end (rank correlation 0.97 and more after a fifth of
-the iterations), so most starts are dropped after one stage; that is worth four to seven times more starts.
+f may change its sign, so x = f. The early value of a quench ranks its end (rank correlation 0.97 and more after a
+fifth of the iterations), so most starts are dropped after one stage; that is worth four to seven times more starts.
 """
 
 from typing import Annotated

@@ -14,7 +14,7 @@ FRESH_BETA: Annotated[float, Range(5, 60, log=True)] = 20.0
 N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 120
 REHEAT_LOW: Annotated[float, Range(10, 60, log=True)] = 20.0
 REHEAT_HIGH: Annotated[float, Range(80, 2000, log=True)] = 400.0
-REHEAT_END: Annotated[float, Range(100000, 3e+06, log=True)] = 5e5
+REHEAT_END: Annotated[float, Range(100000, 3e06, log=True)] = 5e5
 REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
 REFINE_BETA: Annotated[float, Range(20, 1000, log=True)] = 100.0
 FACTOR: Annotated[int, Range(2, 4)] = 2
@@ -27,7 +27,14 @@ def fresh(search: Search, until: float) -> None:
         return
     rng = search.rng
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
-    multistart(search, until, lambda: 1.0 + rng.uniform(0.2, 1.9) * stretch(rng.standard_normal(40), N_FRESH), betas, N_ITERATIONS, keep_early=0.3)
+    multistart(
+        search,
+        until,
+        lambda: 1.0 + rng.uniform(0.2, 1.9) * stretch(rng.standard_normal(40), N_FRESH),
+        betas,
+        N_ITERATIONS,
+        keep_early=0.3,
+    )
 
 
 def reheat(search: Search, until: float) -> None:

@@ -1,0 +1,171 @@
+"""Pools, moves, resampling and the outer loops that optimizer programs are made of."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evocore import optim
+from evocore.optim.pool import Member, Pool
+from evocore.problems import problem
+
+FAR = 1e9
+
+
+def member(value: float, shape: np.ndarray) -> Member:
+    return Member(np.zeros(4), value, shape)
+
+
+def flat(height: float) -> np.ndarray:
+    shape = np.ones(64)
+    shape[:32] += height
+    shape[32:] -= height
+    return shape
+
+
+@given(
+    values=st.lists(st.floats(-100, 100), min_size=1, max_size=60),
+    n=st.integers(1, 200),
+)
+@settings(max_examples=60, deadline=None)
+def test_resampling_keeps_the_mean_and_the_bounds(values, n):
+    x = np.array(values)
+    y = optim.resample(x, n)
+    assert len(y) == n
+    assert y.mean() == pytest.approx(x.mean(), abs=1e-9)
+    assert y.min() >= x.min() - 1e-9
+    assert y.max() <= x.max() + 1e-9
+
+
+def test_resampling_to_a_multiple_is_exact():
+    x = np.array([0.1, 0.7, 0.3])
+    assert np.array_equal(optim.resample(x, 9), np.repeat(x, 3))
+    np.testing.assert_allclose(optim.resample(optim.resample(x, 12), 3), x)
+
+
+def test_pool_keeps_members_apart():
+    pool = Pool(size=3, radius=0.05)
+    assert pool.insert(member(1.0, flat(0.0)))
+    assert not pool.insert(member(1.1, flat(0.01))), "a worse twin"
+    assert pool.insert(member(0.9, flat(0.01))), "a better twin takes the place"
+    assert len(pool.members) == 1
+    assert pool.insert(member(2.0, flat(0.3)))
+    assert pool.insert(member(3.0, flat(0.6)))
+    assert not pool.insert(member(4.0, flat(0.9))), "full, and worse than the worst"
+    assert pool.insert(member(1.5, flat(0.9)))
+    assert [m.value for m in pool.members] == [0.9, 1.5, 2.0]
+    assert not pool.insert(member(float("nan"), flat(0.5)))
+
+
+def test_mirror_images_are_the_same():
+    assert optim.distance(flat(0.4), flat(0.4)[::-1]) == 0.0
+
+
+@pytest.mark.parametrize("name", sorted(optim.ALL_MOVES))
+@given(seed=st.integers(0, 10_000), n=st.integers(8, 120))
+@settings(max_examples=20, deadline=None)
+def test_moves_change_something_and_leave_the_parent_alone(name, seed, n):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n)
+    before = x.copy()
+    moved = optim.ALL_MOVES[name](rng, x, 1.0)
+    assert np.array_equal(x, before)
+    assert np.isfinite(moved).all()
+    if name != "resize":
+        assert len(moved) == n
+
+
+def test_bandit_prefers_what_pays():
+    rng = np.random.default_rng(0)
+    bandit = optim.MoveBandit(("good", "bad"))
+    for _ in range(300):
+        name = bandit.draw(rng)
+        bandit.reward(name, name == "good")
+    drawn = [bandit.draw(rng) for _ in range(300)]
+    assert drawn.count("good") > 200
+    assert drawn.count("bad") > 0
+
+
+@pytest.mark.parametrize("slug", sorted(optim.KINDS))
+def test_a_search_hands_in_feasible_and_ever_better_constructions(slug):
+    task = problem(slug)
+    handed = []
+    search = optim.Search(task, task.start(40, 1), 1, time.monotonic() + FAR, lambda x: handed.append(x.copy()))
+    assert not search.is_warm
+    rng = search.rng
+    for _ in range(6):
+        x = rng.standard_normal(40) + (1.0 if search.kind == "signed" else 0.0)
+        search.consider(search.quench(x, optim.ladder(30, 1e4, 6), 40, FAR + time.monotonic()))
+    scores = [task.fast(x) for x in handed]
+    assert len(handed) >= 1
+    assert all(task.better(b, a) for a, b in itertools.pairwise(scores))
+    assert all(task.exact(x).valid for x in handed)
+    best = search.construction(search.best)
+    assert task.fast(task.project(best)) == pytest.approx(scores[-1], rel=1e-12)
+    warm = optim.Search(task, best, 2, time.monotonic() + FAR, lambda x: None)
+    assert warm.is_warm
+    assert warm.best.value == pytest.approx(search.best.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("slug", sorted(optim.KINDS))
+def test_refining_to_a_multiple_keeps_the_score(slug):
+    task = problem(slug)
+    search = optim.Search(task, task.start(30, 1), 1, time.monotonic() + FAR, lambda x: None)
+    rng = search.rng
+    coarse = search.quench(rng.standard_normal(30) + 2.0, optim.ladder(30, 1e4, 5), 30, FAR + time.monotonic())
+    fine = search.member(search.upsample(coarse, 60))
+    if search.kind == "spread":
+        assert fine.value == pytest.approx(coarse.value, abs=0.02)
+    else:
+        assert fine.value == pytest.approx(coarse.value, rel=1e-9), "the same step function on a finer grid"
+
+
+def test_stages_share_the_time_and_stop_at_the_deadline():
+    task = problem("erdos-min-overlap")
+    begun = time.monotonic()
+    search = optim.Search(task, task.start(30, 1), 1, begun + 0.4, lambda x: None)
+    ends = []
+    optim.run_stages([(lambda s, until: ends.append(until - begun), 1.0)] * 4, search)
+    assert len(ends) == 4
+    assert ends == sorted(ends)
+    assert ends[0] < 0.2
+    assert ends[-1] == pytest.approx(0.39, abs=0.05)
+
+
+def test_barrier_newton_descends_and_stays_feasible():
+    rng = np.random.default_rng(0)
+    for kind, start in (
+        ("overlap", rng.random(30)),
+        ("autoconvolution", rng.random(30)),
+        ("signed", 1 + rng.random(30)),
+    ):
+        found = optim.barrier_newton(
+            kind, start, mu_start=0.1 / 30, mu_end=1e-6 / 30, mu_factor=0.2, sloppiness=1.0, n_steps=80
+        )
+        f = found.construction
+        if kind == "overlap":
+            assert f.sum() == pytest.approx(15.0, rel=1e-9)
+            assert f.min() >= 0.0
+            assert f.max() <= 1.0
+            assert found.peak == pytest.approx(np.correlate(1 - f, f, "full").max() / 15)
+            assert found.peak < 0.384
+        else:
+            assert found.peak == pytest.approx(np.convolve(f, f).max() * 60 / f.sum() ** 2)
+            assert found.peak < 1.56
+        if kind == "autoconvolution":
+            assert f.min() >= 0.0
+
+
+def test_ratchet_projects_and_keeps_only_what_is_better():
+    task = problem("erdos-min-overlap")
+    handed = []
+    ratchet = optim.Ratchet(task, handed.append)
+    rough = np.linspace(-0.5, 1.7, 20)
+    assert ratchet.offer(rough)
+    assert task.exact(handed[0]).valid
+    assert not ratchet.offer(rough)
+    assert not ratchet.offer(np.full(20, np.nan))
+    assert len(handed) == 1
