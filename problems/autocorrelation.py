@@ -14,6 +14,7 @@ promising ones are computed, and the result is within 4 ulp of the arena's.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ DISAGREEMENT = 1e-11  # relative; honest float scores stay far below it
 TINIEST_PRODUCT = 2.0**-1022 * 2.0**53  # a product below this may have lost digits to underflow
 
 
+@lru_cache(maxsize=256)
 def good_length(n: int) -> int:
     """Return the least 2^a 3^b 5^c >= n, where real FFTs are fast; equal to `scipy.fft.next_fast_len(n, real=True)`."""
     best = 1 << max(n - 1, 0).bit_length()
