@@ -88,9 +88,11 @@ def is_untrue(
     bound = problem.proven_bound
     if bound is not None and (problem.better(arena_score, bound) or problem.better(exact, bound)):
         return True
-    lo, hi = _ends(exact)
-    slack = Fraction(FLOAT_TRUST) * max(abs(lo), abs(hi))
-    return not lo - slack <= Fraction(arena_score) <= hi + slack
+    lo, hi = (_float(end) for end in _ends(exact))
+    if lo is None or hi is None:
+        return True
+    slack = FLOAT_TRUST * max(abs(lo), abs(hi))
+    return not lo - slack <= arena_score <= hi + slack
 
 
 def leads(problem: Problem, arena_score: float | None, exact: Fraction | Enclosure | None) -> bool:
