@@ -298,13 +298,11 @@ class Run:
     # the search
 
     def _search(self) -> None:
-        from evocore.sandbox import ProcessSandbox
-
         with ExitStack() as open_parts:
-            sandbox = open_parts.enter_context(ProcessSandbox())
-            self._close_sandbox = sandbox.close
             discoveries = Discoveries(self.problem, self.rundir, self.journal, self._on_new)
-            bench = Bench(self.problem, self.rundir, self.journal, self._verifier, sandbox, discoveries)
+            bench = Bench(self.problem, self.rundir, self.journal, self._verifier, discoveries)
+            self._close_sandbox = bench.close
+            open_parts.callback(bench.close)
             self._record_beginning(discoveries)
             tasks = TaskBook(
                 self.problem,
@@ -346,7 +344,7 @@ class Run:
             finally:
                 self._phase = "stopping"
                 self._stop.set("time")
-                sandbox.close()
+                bench.close()
                 self._chains.join()
 
     def _evolve(self, evolution: Evolution) -> None:

@@ -434,7 +434,8 @@ class Forest:
         self._island_of[seq] = number
         island = self.islands[number]
         island.nodes.append(seq)
-        self.committed.add(number)
+        if node.round > self.round:
+            self.committed.add(number)
         if node.parent is not None:
             self._children.setdefault(node.parent, []).append(seq)
         if node.round == 0 and sha in self.programs:

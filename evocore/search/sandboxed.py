@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evocore.errors import SandboxUnavailable
@@ -34,16 +33,44 @@ _SHORT_SEGMENT_SECONDS = 0.5
 _MAX_FAILURES = 5
 
 
-@dataclass(frozen=True, slots=True)
 class Bench:
-    """What attempts are made with."""
+    """Makes attempts.
 
-    problem: Problem
-    rundir: RunDir
-    journal: Journal
-    verifier: Verifier
-    sandbox: ProcessSandbox
-    discoveries: Discoveries
+    The sandbox is started at the first of them, and `close` ends it: attempts that still run raise SandboxUnavailable
+    in their threads.
+    """
+
+    def __init__(
+        self, problem: Problem, rundir: RunDir, journal: Journal, verifier: Verifier, discoveries: Discoveries
+    ) -> None:
+        self.problem = problem
+        self.rundir = rundir
+        self.journal = journal
+        self.verifier = verifier
+        self.discoveries = discoveries
+        self._lock = threading.Lock()
+        self._sandbox: ProcessSandbox | None = None
+        self._is_closed = False
+
+    @property
+    def sandbox(self) -> ProcessSandbox:
+        """The sandbox."""
+        from evocore.sandbox import ProcessSandbox
+
+        with self._lock:
+            if self._is_closed:
+                raise SandboxUnavailable("expected an open sandbox, got one that the end of the run has closed")
+            if self._sandbox is None:
+                self._sandbox = ProcessSandbox()
+            return self._sandbox
+
+    def close(self) -> None:
+        """End every attempt and the sandbox; closing twice is fine."""
+        with self._lock:
+            self._is_closed = True
+            sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            sandbox.close()
 
     def evaluate(self, request: Request) -> AttemptResult:
         """Make one attempt of a candidate on a task."""

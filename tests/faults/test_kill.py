@@ -1,0 +1,148 @@
+"""Kill the controller at random moments and go on: nothing verified is lost, nothing finished is done again."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from evocore.ledger import read_ledger
+from evocore.search.history import History
+from evocore.verifiers.verdict import exact_from_wire
+
+SETTINGS = """
+problem = "third-autocorrelation-inequality"
+budget_seconds = {budget}
+task_seconds = 0.3
+epoch_seconds = 2.0
+seed = 11
+"""
+
+
+def environment(mark):
+    return {**os.environ, "EVOCORE_TEST_MARK": mark}
+
+
+def launch(arguments, folder, mark):
+    command = [sys.executable, "-P", "-m", "evocore.cli.main", *arguments, "--quiet"]
+    return subprocess.Popen(command, cwd=folder, env=environment(mark), stderr=subprocess.PIPE, text=True)
+
+
+def left_over(mark):
+    """Processes that carry the test's mark in their environment, or that descend from one that does."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def wait_until_gone(mark, seconds=10.0):
+    end = time.monotonic() + seconds
+    while (found := left_over(mark)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
+def check(run):
+    """Check what must hold after any kill; returns the best exact score so far, or None."""
+    events = read_ledger(run / "ledger.jsonl")
+    keys = [event.data["key"] for event in events if event.kind == "evaluation"]
+    assert len(keys) == len(set(keys))
+    best = None
+    for event in events:
+        if event.kind != "discovery":
+            continue
+        content = (run / event.data["file"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == event.data["sha"]
+        exact = exact_from_wire(event.data["exact_hex"])
+        if best is None or exact < best:
+            best = exact
+    history = History("minimize")
+    for event in events:
+        history.apply(event)
+    assert (history.best.exact if history.best else None) == best
+    for event in events:
+        if event.kind == "program":
+            content = (run / event.data["file"]).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == event.data["sha"]
+    return best
+
+
+def kill_after(process, ledger, n_events, delay):
+    """Kill a controller once the ledger has grown by so many lines, and a random moment later."""
+    before = ledger.read_bytes().count(b"\n") if ledger.exists() else 0
+    end = time.monotonic() + 60.0
+    while process.poll() is None and time.monotonic() < end:
+        if ledger.exists() and ledger.read_bytes().count(b"\n") >= before + n_events:
+            break
+        time.sleep(0.01)
+    try:
+        process.wait(timeout=delay)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def killed_and_resumed(folder, kills, budget, seed):
+    rng = random.Random(seed)
+    settings = folder / "settings.toml"
+    settings.write_text(SETTINGS.format(budget=budget))
+    run, mark = folder / "run", f"evocore-kill-{os.getpid()}-{seed}"
+    best, n_events = None, 0
+    for _ in range(kills):
+        is_there = (run / "ledger.jsonl").exists()
+        arguments = ["resume", str(run)] if is_there else ["run", "--config", str(settings), "--out", str(run)]
+        process = launch(arguments, folder, mark)
+        kill_after(process, run / "ledger.jsonl", rng.randrange(12), rng.uniform(0.0, 0.5))
+        stderr = process.stderr.read()
+        process.stderr.close()
+        assert process.returncode in (0, -signal.SIGKILL) or "--budget" in stderr, stderr
+        assert wait_until_gone(mark) == []
+        if not (run / "ledger.jsonl").exists():
+            # killed before there was a run: what lies there is no run, and a new one wants an empty folder
+            shutil.rmtree(run, ignore_errors=True)
+            continue
+        now = check(run)
+        assert best is None or (now is not None and now <= best)
+        assert len(read_ledger(run / "ledger.jsonl")) >= n_events
+        best, n_events = now, len(read_ledger(run / "ledger.jsonl"))
+    return run, best, mark
+
+
+def finish(run, best, mark):
+    process = launch(["resume", str(run), "--budget", "2s"], run.parent, mark)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    assert wait_until_gone(mark) == []
+    last = check(run)
+    assert last is not None
+    assert best is None or last <= best
+    verdict = json.loads((run / "verdict.json").read_text())
+    assert verdict["valid"]
+    assert Fraction(verdict["exact_score"]) == last
+    assert (run / "report.png").stat().st_size > 0
+    assert (run / "winners" / "lineage.md").exists()
+
+
+def test_ten_kills(tmp_path):
+    finish(*killed_and_resumed(tmp_path, kills=10, budget=6.0, seed=1))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_hundred_kills(tmp_path, seed):
+    finish(*killed_and_resumed(tmp_path, kills=10, budget=6.0, seed=100 + seed))
