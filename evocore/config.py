@@ -178,7 +178,7 @@ def format_duration(seconds: float) -> str:
     Examples
     --------
     >>> format_duration(5400), format_duration(7.25), format_duration(75)
-    ('1h30m', '7.2s', '1m15s')
+    ('1h30m', '7.25s', '1m15s')
     """
     if seconds < 60:
         return f"{seconds:.3g}s" if seconds != round(seconds, 1) else f"{seconds:g}s"
