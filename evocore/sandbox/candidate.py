@@ -93,7 +93,7 @@ def _confine(job: dict[str, Any], fds: list[int], runner_pid: int) -> bytes:
     _limit(job)
     os.environ.clear()
     os.environ.update(environment(job["folder"]))
-    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (lives as long as the process)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (lives as long as the process)
     sys.stdout = sys.__stdout__ = _writer(1)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _writer(2)  # type: ignore[misc]
     _seed(job["seed"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -122,8 +123,16 @@ def remove_tree(path: Path) -> None:
     """Remove a folder whatever a hostile program built in it: unreadable, nested without end, or full of links.
 
     Folders inside folders are moved up to the top instead of being descended into, so that neither the depth of the
-    recursion nor the length of a path is up to the program.
+    recursion nor the length of a path is up to the program. Threads take turns: one may remove what another is in.
     """
+    with _removing:
+        _remove_tree(path)
+
+
+_removing = threading.Lock()
+
+
+def _remove_tree(path: Path) -> None:
     try:
         top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -143,10 +152,10 @@ def remove_tree(path: Path) -> None:
 
 
 def _dissolve(top: int, name: str, n_moved: int) -> int:
-    """Move what a folder holds up to `top`, and remove it."""
-    with suppress(OSError):
-        os.rmdir(name, dir_fd=top)
-        return n_moved
+    """Move what a folder holds up to `top`, and remove it.
+
+    Not tried first: rmdir. Where the folder is not empty the kernel walks through all that is in it.
+    """
     os.chmod(name, 0o700, dir_fd=top)
     inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
     try:

@@ -26,6 +26,9 @@ class ProcessSandbox:
     ----------
     recycle_after : int
         How many jobs a runner gets before a fresh one takes its place.
+    kill_seconds : float
+        How long the runner may take to end a program that it was told to end. One that takes longer, because a program
+        has stopped it for example, is killed and replaced.
 
     Attributes
     ----------
@@ -40,12 +43,12 @@ class ProcessSandbox:
 
     tier = TIER
 
-    def __init__(self, *, recycle_after: int = 1000) -> None:
+    def __init__(self, *, recycle_after: int = 1000, kill_seconds: float = 5.0) -> None:
         if sys.platform != "linux":
             raise SandboxUnavailable(f"expected Linux to run programs in a sandbox, got {sys.platform}")
         if recycle_after < 1:
             raise ConfigError(f"expected recycle_after of at least 1, got {recycle_after}")
-        self._supervisor = Supervisor(recycle_after)
+        self._supervisor = Supervisor(recycle_after, kill_seconds)
         self._supervisor.start()
         self._finalizer = weakref.finalize(self, Supervisor.close, self._supervisor)
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from evocore.sandbox import linux
@@ -22,7 +21,7 @@ EXIT_SECONDS = 10.0
 
 
 class RunnerProcess:
-    """Start a runner. It is ready some seconds later, and says so on its socket.
+    """Start a runner. It is ready some seconds later, and says so on its socket; closing that ends it.
 
     Start it from a thread that outlives it: the kernel ends it with the thread.
 
@@ -33,7 +32,7 @@ class RunnerProcess:
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700)  # it goes with the sandbox' own
         self.folder = folder
         self.is_ready = False
         self.is_retired = False
@@ -45,19 +44,28 @@ class RunnerProcess:
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the runner)
         self.socket, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.setblocking(False)
-        command = [sys.executable, "-P", "-s", "-B", "-m", "evocore.sandbox.runner"]
-        with far:
-            self._process = subprocess.Popen(
-                [*command, str(far.fileno()), str(os.getpid()), str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._complaints,
-                pass_fds=[far.fileno()],
-                cwd=folder,
-                env=self._environment(),
-                start_new_session=True,  # Ctrl-C is for the controller alone
-            )
+        try:
+            self._process = self._start(far)
+        except OSError:
+            self.socket.close()
+            self._complaints.close()
+            raise
+        finally:
+            far.close()
         self.pidfd = os.pidfd_open(self._process.pid)
+
+    def _start(self, far: socket.socket) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-s", "-B", "-m", "evocore.sandbox.runner"]
+        return subprocess.Popen(
+            [*command, str(far.fileno()), str(os.getpid()), str(self.folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._complaints,
+            pass_fds=[far.fileno()],
+            cwd=self.folder,
+            env=self._environment(),
+            start_new_session=True,  # Ctrl-C is for the controller alone
+        )
 
     def _environment(self) -> dict[str, str]:
         """Literal. The hash seed is fixed, so that programs that iterate over sets repeat in the next runner."""
@@ -81,10 +89,6 @@ class RunnerProcess:
             attempt.is_sent(time.monotonic())
             del self.waiting[0]
             self.n_started += 1
-
-    def hang_up(self) -> None:
-        """Ask the runner to end."""
-        self.socket.close()
 
     def kill(self) -> None:
         """End the runner without asking."""
@@ -118,8 +122,3 @@ class RunnerProcess:
         while time.monotonic() < give_up and (left := list(linux.processes_with(self._token.encode()))):
             for pid in left:
                 linux.kill(pid)
-
-    def remove_folder(self) -> None:
-        """Remove the folder, with what callers have not removed yet."""
-        with suppress(PermissionError):  # made immutable by a program that ran as root
-            linux.remove_tree(self.folder)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evocore.errors import SandboxUnavailable
+from evocore.sandbox import linux
 from evocore.sandbox.base import Status
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import RunnerProcess
@@ -21,7 +22,6 @@ from evocore.sandbox.wire import Garbage
 
 READY_SECONDS = 180.0
 HELLO_SECONDS = 60.0
-KILL_SECONDS = 5.0
 RESEND_SECONDS = 0.02
 
 
@@ -32,11 +32,14 @@ class Supervisor:
     ----------
     recycle_after : int
         How many jobs a runner gets before a fresh one takes its place.
+    kill_seconds : float
+        How long a runner may take to end a program that it was told to end.
     """
 
-    def __init__(self, recycle_after: int) -> None:
+    def __init__(self, recycle_after: int, kill_seconds: float) -> None:
         self._thread = threading.Thread(target=self._serve, name="evocore-sandbox", daemon=True)
         self._recycle_after = recycle_after
+        self._kill_seconds = kill_seconds
         self._selector = selectors.DefaultSelector()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._orders: deque[Callable[[], None]] = deque()
@@ -70,6 +73,8 @@ class Supervisor:
         self._order(self._close)
         if threading.current_thread() is not self._thread:  # the garbage collector may close a sandbox from any thread
             self._thread.join()
+        with suppress(PermissionError):  # made immutable by a program that ran as root
+            linux.remove_tree(self._folder)
 
     def runner_pids(self) -> list[int]:
         """Process ids of the runners that are up."""
@@ -89,7 +94,7 @@ class Supervisor:
     def _serve(self) -> None:
         try:
             self._selector.register(self._wake, selectors.EVENT_READ, self._take_orders)
-            self._shared = self._start_runner()
+            self._warm_up()
             while not (self._is_closing and not self._runners):
                 for key, _ in self._selector.select(self._patience()):
                     if self._selector.get_map().get(key.fd) is key:  # else an earlier event has closed it
@@ -108,8 +113,6 @@ class Supervisor:
             self._orders.popleft()()
         self._selector.close()
         os.close(self._wake)
-        with suppress(OSError):  # a program that ran as root made something immutable
-            self._folder.rmdir()
 
     def _take_orders(self) -> None:
         with suppress(BlockingIOError):
@@ -125,11 +128,10 @@ class Supervisor:
         first = min((d for d in due if d is not None), default=None)
         return None if first is None else max(0.0, first - now)
 
-    @staticmethod
-    def _due(attempt: Try) -> float | None:
+    def _due(self, attempt: Try) -> float | None:
         """When something has to be done about a try."""
         if attempt.killed_at is not None:
-            return attempt.killed_at + KILL_SECONDS
+            return attempt.killed_at + self._kill_seconds
         if attempt.started_at is not None:
             request = attempt.request
             return attempt.started_at + request.budget_seconds + request.limits.grace_seconds
@@ -154,6 +156,11 @@ class Supervisor:
             attempt.kill(Status.INFRASTRUCTURE, f"did not start within {HELLO_SECONDS:.0f} seconds", now)
 
     # ---- runners --------------------------------------------------------------------------------------------------
+
+    def _warm_up(self) -> None:
+        """Start the shared runner before a job asks for it. Where that fails, the job will be told."""
+        with suppress(OSError):
+            self._shared = self._start_runner()
 
     def _start_runner(self) -> RunnerProcess:
         self._n_runners += 1
@@ -183,10 +190,14 @@ class Supervisor:
             self._release(runner)
 
     def _release(self, runner: RunnerProcess) -> None:
-        if runner.is_retired and not runner.tries and runner.socket.fileno() >= 0:
+        if runner.is_retired and not runner.tries:
+            self._hang_up(runner)
+
+    def _hang_up(self, runner: RunnerProcess) -> None:
+        if runner.socket.fileno() >= 0:  # else it has been done
             with suppress(KeyError):
                 self._selector.unregister(runner.socket)
-            runner.hang_up()
+            runner.socket.close()
 
     def _lose(self, runner: RunnerProcess, why: str = "") -> None:
         """A runner has ended, in order or not."""
@@ -199,13 +210,12 @@ class Supervisor:
         for attempt in list(runner.tries):
             self._drop(runner, attempt)
             self._after_loss(attempt, was_ready=runner.is_ready, code=code, complaints=complaints)
-        runner.remove_folder()
         if runner is self._next:
             self._next = None
         if runner is self._shared:
             self._shared = None
             if runner.is_ready and not self._is_closing:
-                self._shared = self._start_runner()  # warm again before the next job comes
+                self._warm_up()
 
     def _after_loss(self, attempt: Try, *, was_ready: bool, code: int, complaints: str) -> None:
         request = attempt.request
@@ -312,10 +322,8 @@ class Supervisor:
         for runner in list(self._runners):
             runner.is_retired = True
             if runner.is_ready:
-                with suppress(KeyError):
-                    self._selector.unregister(runner.socket)
-                runner.hang_up()
-            else:
+                self._hang_up(runner)
+            else:  # it does not listen yet
                 runner.kill()
 
 

@@ -25,13 +25,13 @@ LIBRARIES = (
 )
 
 
-@njit
+@njit()
 def seed_numba(seed: int) -> None:
     """Seed the random generator of compiled code, which is not NumPy's."""
     np.random.seed(seed)  # noqa: NPY002 (the only way to reach that generator)
 
 
-@njit
+@njit()
 def _peak(x: np.ndarray, y: np.ndarray) -> float:
     """A loop of the kind that programs compile: the first compilation loads the whole compiler."""
     best = -np.inf

@@ -1,0 +1,13 @@
+"""Announce a hand-in of four gigabytes."""
+
+# mypy: ignore-errors
+# ruff: noqa: D103
+
+import os
+import struct
+import time
+
+
+def optimize(problem, start, seed, deadline, offer):
+    os.write(3, struct.pack("<IB", 2**32 - 1, 2))
+    time.sleep(60)

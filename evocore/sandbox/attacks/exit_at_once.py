@@ -1,0 +1,11 @@
+"""Exit with code 0, as if all was well, without having returned."""
+
+# mypy: ignore-errors
+# ruff: noqa: D103
+
+import os
+
+
+def optimize(problem, start, seed, deadline, offer):
+    offer(start)
+    os._exit(0)

@@ -1,0 +1,12 @@
+"""Write what is no frame into the offers pipe."""
+
+# mypy: ignore-errors
+# ruff: noqa: D103
+
+import os
+import time
+
+
+def optimize(problem, start, seed, deadline, offer):
+    os.write(3, b"garbage " * 1000)
+    time.sleep(60)

@@ -1,0 +1,178 @@
+"""The sandbox itself: several jobs at once, runners that come and go, and what is left at the end: nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from evocore.errors import ConfigError, SandboxUnavailable
+from evocore.sandbox import Job, Limits, ProcessSandbox, Status, linux
+from evocore.verifiers.arrays import decode
+
+LIMITS = Limits(30.0, 30.0)
+ECHO = """
+import os
+def optimize(problem, start, seed, deadline, offer):
+    print(os.getppid(), hash("x"))
+    return start
+"""
+HANG = """
+import time
+def optimize(problem, start, seed, deadline, offer):
+    offer(start)
+    time.sleep(60)
+"""
+
+
+def job(folder, source=ECHO, value=1.0):
+    return Job(source, str(folder), np.array([value]), 0, 30.0)
+
+
+def test_jobs_at_once_do_not_mix(sandbox, problem_folder):
+    def one(i):
+        offers = []
+        outcome = sandbox.run(job(problem_folder, value=i + 1.0), LIMITS, offers.append)
+        return outcome.status, [decode(o.buffer).tolist() for o in offers]
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(one, range(40))) == [(Status.OK, [[i + 1.0]]) for i in range(40)]
+
+
+def test_a_relative_folder_and_a_problem_that_does_not_load(sandbox, problem_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(problem_folder.parent)
+    assert sandbox.run(job(f"./{problem_folder.name}"), LIMITS).status is Status.OK
+    (tmp_path / "problem.py").write_text("raise ValueError('broken')")
+    outcome = sandbox.run(job(tmp_path), LIMITS)
+    assert outcome.status is Status.INFRASTRUCTURE
+    assert "broken" in outcome.detail
+
+
+def test_runners_are_recycled_and_close_leaves_nothing(problem_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    n_files = len(os.listdir("/proc/self/fd"))
+    sandbox = ProcessSandbox(recycle_after=2)
+    seen = []
+    while len({pid for pid, _ in seen}) < 2:
+        seen.append(sandbox.run(job(problem_folder), LIMITS).stdout.split())
+    assert len({text_hash for _, text_hash in seen}) == 1  # sets iterate alike in every runner
+    hanging, errors = threading.Event(), []
+
+    def hang():
+        try:
+            sandbox.run(job(problem_folder, HANG), LIMITS, lambda offer: hanging.set())
+        except SandboxUnavailable as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=hang)
+    thread.start()
+    hanging.wait()
+    sandbox.close()
+    thread.join()
+    assert len(errors) == 1
+    assert "closed" in errors[0]
+    assert sandbox.runner_pids() == []
+    assert [pid for pid, _ in seen if os.path.exists(f"/proc/{pid}")] == []
+    assert len(os.listdir("/proc/self/fd")) == n_files
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SandboxUnavailable, match="closed"):
+        sandbox.run(job(problem_folder), LIMITS)
+    sandbox.close()
+
+
+def test_a_runner_that_does_not_start_is_an_error_with_its_words(problem_folder, tmp_path, monkeypatch):
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho 'no such module' >&2\nexit 9\n")
+    fake.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    with ProcessSandbox() as sandbox, pytest.raises(SandboxUnavailable, match="exit code 9; it said: no such module"):
+        sandbox.run(job(problem_folder), LIMITS)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    with ProcessSandbox() as sandbox, pytest.raises(SandboxUnavailable):
+        sandbox.run(job(problem_folder), LIMITS)
+
+
+CONTROLLER = """
+import sys
+import numpy as np
+from evocore.sandbox import Job, Limits, ProcessSandbox
+
+DAEMON = '''
+import os, time
+def optimize(problem, start, seed, deadline, offer):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(60)
+        os._exit(0)
+    os.wait()
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(60)
+    offer(start)
+    time.sleep(60)
+'''
+sandbox = ProcessSandbox()
+job = Job(DAEMON, sys.argv[1], np.ones(3), 0, 60.0)
+print(open(f"/proc/self/stat").read().split()[0])
+def up(offer):
+    pid = sandbox.runner_pids()[0]
+    token = next(v for v in open(f"/proc/{pid}/environ").read().split(chr(0)) if v.startswith("EVOCORE_SANDBOX"))
+    import os
+    print(pid, token, os.readlink(f"/proc/{pid}/cwd"), flush=True)
+sandbox.run(job, Limits(60.0, 60.0), up)
+"""
+
+
+def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path):
+    program = tmp_path / "controller.py"
+    program.write_text(CONTROLLER)
+    with subprocess.Popen(
+        [sys.executable, "-P", str(program), str(problem_folder)], stdout=subprocess.PIPE, text=True
+    ) as controller:
+        assert controller.stdout is not None
+        controller.stdout.readline()
+        pid, token, folder = controller.stdout.readline().split()
+        assert len(list(linux.processes_with(token.encode()))) >= 3  # runner, candidate, its child
+        runner = os.pidfd_open(int(pid))
+        controller.send_signal(signal.SIGKILL)
+    signal_received = _wait_for_end(runner)
+    assert signal_received
+    assert list(linux.processes_with(token.encode())) == []
+    assert not os.path.exists(folder)
+    assert not os.path.exists(os.path.dirname(folder))
+
+
+def _wait_for_end(pidfd: int) -> bool:
+    import select
+
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    ended = bool(poll.poll(20_000))
+    os.close(pidfd)
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Limits(0.0, 1.0), "above 0"),
+        (lambda: Limits(float("nan"), 1.0), "wall_seconds"),
+        (lambda: Limits(1.0, float("inf")), "cpu_seconds"),
+        (lambda: Limits(1.0, 1.0, memory_bytes=1 << 20), "memory_bytes of at least"),
+        (lambda: Limits(1.0, 1.0, output_bytes=-1), "output_bytes"),
+        (lambda: Job("", "x", np.ones(2), -1, 1.0), "seed"),
+        (lambda: Job("", "x", np.ones(2), 0, 0.0), "budget"),
+        (lambda: Job("", "x", np.ones((2, 2)), 0, 1.0), "start"),
+        (lambda: Job("", "x", np.ones(2, dtype="f4"), 0, 1.0), "start"),
+        (lambda: ProcessSandbox(recycle_after=0), "recycle_after"),
+    ],
+)
+def test_settings_are_checked(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()
