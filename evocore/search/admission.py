@@ -142,7 +142,7 @@ def _thin(points: FloatArray) -> FloatArray:
         best = points[points.sum(axis=1).argmax()]
         kept.append(best)
         points = points[~(points <= best).all(axis=1)]
-    return np.asarray(kept).reshape(len(kept), -1)
+    return np.stack(kept) if kept else points
 
 
 def _volume(vector: tuple[float, ...]) -> float:

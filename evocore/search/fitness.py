@@ -6,6 +6,7 @@ candidates are compared on the tasks that both were scored on, and on no others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -93,7 +94,7 @@ def similarity(first: Mapping[str, float], second: Mapping[str, float]) -> float
     common = [task for task in first if task in second]
     if not common:
         return 1.0
-    return 1.0 - sum(abs(first[task] - second[task]) for task in common) / len(common)
+    return 1.0 - math.fsum(abs(first[task] - second[task]) for task in common) / len(common)
 
 
 def compare(table: ScoreTable, row: int, rows: Sequence[int], caps: Caps, epsilon: float) -> Comparison:
