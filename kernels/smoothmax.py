@@ -129,8 +129,10 @@ class SmoothedMaximum:
             return f.copy()
         if self.kind == "overlap":
             h = np.clip(f, 1e-15, 1 - 1e-15)
-            return np.clip(np.log(h) - np.log1p(-h), -_LOGIT_LIMIT, _LOGIT_LIMIT)
-        return np.sqrt(np.maximum(f, 0.0))
+            f = np.clip(np.log(h) - np.log1p(-h), -_LOGIT_LIMIT, _LOGIT_LIMIT)
+        else:
+            f = np.sqrt(np.maximum(f, 0.0))
+        return np.asarray(f, dtype=np.float64)
 
     def quench(
         self,

@@ -48,7 +48,10 @@ def multistart(
         Shares in (0, 1]; 1 keeps all.
     """
     quarter = max(1, len(betas) // 4)
-    cuts = [(betas[:1], keep_early, []), (betas[1:quarter], keep_middle, [])]
+    cuts: list[tuple[Sequence[float] | Array, float, list[float]]] = [
+        (betas[:1], keep_early, []),
+        (betas[1:quarter], keep_middle, []),
+    ]
     while not search.is_over(until):
         x = make_start()
         member = None

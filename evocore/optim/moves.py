@@ -34,7 +34,8 @@ def shake(rng: Rng, x: Array, unit: float) -> Array:
 def scale(rng: Rng, x: Array, unit: float) -> Array:
     """Multiply by random factors, so that small values stay small."""
     del unit
-    return x * np.exp(_log_uniform(rng, 0.02, 0.5) * rng.standard_normal(len(x)))
+    factors = np.exp(_log_uniform(rng, 0.02, 0.5) * rng.standard_normal(len(x)))
+    return np.asarray(x * factors, dtype=np.float64)
 
 
 def bump(rng: Rng, x: Array, unit: float) -> Array:

@@ -13,6 +13,7 @@ Bunch-Kaufman factorisation with absolute pivots looks like the cheap version an
 
 import math
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,13 @@ class _Lags(NamedTuple):
 
     values: Array
     jacobian: Array
+
+
+class _Bounds(NamedTuple):
+    """Bounds on every value; None where there is none."""
+
+    lower: float | None
+    upper: float | None
 
 
 def _overlap_lags(h: Array) -> _Lags:
@@ -51,8 +59,8 @@ def _curvature(kind: str, weights: Array, n: int) -> Array:
     """Second derivative of the weighted sum of the lags: (n, n)."""
     if kind == "overlap":
         even = weights[n - 1 :] + weights[n - 1 :: -1]
-        return toeplitz(even) * (-2 / n)
-    return 2 * hankel(weights[:n], weights[n - 1 :])
+        return np.asarray(toeplitz(even) * (-2 / n), dtype=np.float64)
+    return np.asarray(2 * hankel(weights[:n], weights[n - 1 :]), dtype=np.float64)
 
 
 def _level(lags: Array, mu: float) -> float:
@@ -118,15 +126,7 @@ def barrier_newton(
     total = n / 2 if kind == "overlap" else math.sqrt(2 * n)
     f = _inside(np.asarray(construction, dtype=np.float64), total, lower, upper)
 
-    def merit(point: Array, lags: Array, mu: float) -> float:
-        t = _level(lags, mu)
-        value = t - mu * float(np.log(t - lags).sum())
-        if lower is not None:
-            value -= mu * float(np.log(point - lower).sum())
-        if upper is not None:
-            value -= mu * float(np.log(upper - point).sum())
-        return value
-
+    bounds = _Bounds(lower, upper)
     mu, done = mu_start, 0
     lags = lags_of(f)
     best, best_peak = f, float(lags.values.max())
@@ -146,7 +146,7 @@ def barrier_newton(
             gradient += mu / (upper - f)
             matrix[np.diag_indices(n)] += mu / (upper - f) ** 2
         step, decrement = _saddle_free_step(matrix, gradient)
-        moved = _line_search(f, step, decrement, mu, lags_of, merit, merit(f, lags.values, mu), lower, upper)
+        moved = _line_search(f, lags, step, decrement, mu, lags_of, bounds)
         if moved is not None:
             f, lags = moved
             peak = float(lags.values.max())
@@ -170,7 +170,7 @@ def _inside(values: Array, total: float, lower: float | None, upper: float | Non
         return f
     if lower is not None:
         f = np.maximum(f, 1e-3 * max(float(np.abs(f).mean()), 1e-12))
-    return f * (total / f.sum())
+    return np.asarray(f * (total / f.sum()), dtype=np.float64)
 
 
 def _saddle_free_step(matrix: Array, gradient: Array) -> tuple[Array, float]:
@@ -188,17 +188,37 @@ def _saddle_free_step(matrix: Array, gradient: Array) -> tuple[Array, float]:
     return step, float(-(gradient @ step))
 
 
-def _line_search(f, step, decrement, mu, lags_of, merit, value, lower, upper):  # type: ignore[no-untyped-def]
+def _merit(point: Array, lags: Array, mu: float, bounds: _Bounds) -> float:
+    """Barrier function with the level eliminated."""
+    t = _level(lags, mu)
+    value = t - mu * float(np.log(t - lags).sum())
+    if bounds.lower is not None:
+        value -= mu * float(np.log(point - bounds.lower).sum())
+    if bounds.upper is not None:
+        value -= mu * float(np.log(bounds.upper - point).sum())
+    return value
+
+
+def _line_search(
+    f: Array,
+    lags: _Lags,
+    step: Array,
+    decrement: float,
+    mu: float,
+    lags_of: Callable[[Array], _Lags],
+    bounds: _Bounds,
+) -> tuple[Array, _Lags] | None:
     """Backtrack from the boundary; returns the new point with its lags, or None."""
     reach = 1.0
-    if lower is not None and (step < 0).any():
-        reach = min(reach, 0.99 * float(((f - lower)[step < 0] / -step[step < 0]).min()))
-    if upper is not None and (step > 0).any():
-        reach = min(reach, 0.99 * float(((upper - f)[step > 0] / step[step > 0]).min()))
+    if bounds.lower is not None and (step < 0).any():
+        reach = min(reach, 0.99 * float(((f - bounds.lower)[step < 0] / -step[step < 0]).min()))
+    if bounds.upper is not None and (step > 0).any():
+        reach = min(reach, 0.99 * float(((bounds.upper - f)[step > 0] / step[step > 0]).min()))
+    value = _merit(f, lags.values, mu, bounds)
     for _ in range(30):
         trial = f + reach * step
-        lags = lags_of(trial)
-        if merit(trial, lags.values, mu) <= value - 1e-4 * reach * decrement:
-            return trial, lags
+        moved = lags_of(trial)
+        if _merit(trial, moved.values, mu, bounds) <= value - 1e-4 * reach * decrement:
+            return trial, moved
         reach *= 0.5
     return None

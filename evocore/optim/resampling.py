@@ -33,10 +33,11 @@ def resample(values: Array, n: int) -> Array:
         return np.repeat(values, n // m)
     integral = np.concatenate(([0.0], np.cumsum(values)))
     edges = np.interp(np.arange(n + 1) * (m / n), np.arange(m + 1.0), integral)
-    return np.diff(edges) * (n / m)
+    return np.asarray(np.diff(edges) * (n / m), dtype=np.float64)
 
 
 def stretch(values: Array, n: int) -> Array:
     """Interpolate linearly between cell centres onto `n` cells; for parameters, where means need not be kept."""
     m = len(values)
-    return np.interp((np.arange(n) + 0.5) * (m / n) - 0.5, np.arange(m), values)
+    centres = (np.arange(n) + 0.5) * (m / n) - 0.5
+    return np.asarray(np.interp(centres, np.arange(m), values), dtype=np.float64)
