@@ -42,8 +42,9 @@ def bump(rng: Rng, x: Array, unit: float) -> Array:
     """Add one Gaussian hill or dale."""
     n = len(x)
     width = _log_uniform(rng, 1.0, max(1.5, n / 10))
-    height = _log_uniform(rng, 0.1, 4.0) * rng.choice((-1.0, 1.0))
-    return x + unit * height * np.exp(-0.5 * ((np.arange(n) - rng.uniform(0, n)) / width) ** 2)
+    height = _log_uniform(rng, 0.1, 4.0) * float(rng.choice((-1.0, 1.0)))
+    hill = np.exp(-0.5 * ((np.arange(n) - rng.uniform(0, n)) / width) ** 2)
+    return x + unit * height * hill
 
 
 def wave(rng: Rng, x: Array, unit: float) -> Array:

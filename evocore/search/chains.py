@@ -1,8 +1,9 @@
 """What an uninterrupted chain does next: which program, from where, for how long.
 
 A chain is a row of segments in one slot. The first is cold: it has the time to find a basin from random numbers. The
-later ones are warm: from the run's best construction and from other members of the pool in turn, a program staying on
-as long as its segments improve the run. Everything here is a pure function of what the run has seen.
+later ones are warm, but for every fourth: from the run's best construction and from other members of the pool in
+turn, a program staying on as long as its segments improve the run. Everything here is a pure function of what the run
+has seen.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Literal
 
 from evocore.search.pool import Pool, spread
 
-COLD_SHARE = 0.35
+COLD_SHARE = 0.45
+COLD_EVERY = 4
 WARM_SHARE = 0.2
-LAST_SHARE = 0.1
+LAST_SHARE = 0.2
 MAX_SEGMENT_SECONDS = 1800.0
 MIN_SEGMENT_SECONDS = 0.5
 
@@ -28,8 +30,10 @@ Kind = Literal["cold", "warm"]
 class ChainProgram:
     """A program that may run as a chain.
 
-    `good_for` is what it says of itself (`GOOD_FOR`); the gains are its mean accuracies on cold and on warm tasks, None
-    before it was measured. The order in which programs are handed over is the order in which the problem lists them.
+    `good_for` is what it says of itself (`GOOD_FOR`): "cold" and "warm" tasks, and "long" where it needs
+    more time than a task has to show what it can; such programs have the cold segments before any other. The gains are
+    its mean accuracies on cold and on warm tasks, None before it was measured. The order in
+    which programs are handed over is the order in which the problem lists them.
     """
 
     sha: str
@@ -90,7 +94,7 @@ def next_segment(
     if left < MIN_SEGMENT_SECONDS or not programs:
         return None
     mine = [one for one in history if one.segment.slot == slot]
-    is_cold = not pool.members or (not mine and not (has_start and slot == 0))
+    is_cold = not pool.members or (len(mine) % COLD_EVERY == 0 and not (has_start and slot == 0))
     kind: Kind = "cold" if is_cold else "warm"
     share = COLD_SHARE if is_cold else WARM_SHARE
     seconds = min(share * budget_seconds, MAX_SEGMENT_SECONDS, left)
@@ -127,7 +131,7 @@ def good_for(source: str) -> tuple[str, ...]:
             continue
         if "GOOD_FOR" in names and isinstance(value, ast.Tuple):
             said = (item.value for item in value.elts if isinstance(item, ast.Constant))
-            return tuple(kind for kind in said if kind in ("cold", "warm"))
+            return tuple(kind for kind in said if kind in ("cold", "warm", "long"))
     return ("cold", "warm")
 
 
@@ -138,11 +142,11 @@ def derived_seed(*parts: object) -> int:
 
 
 def _ranked(programs: Sequence[ChainProgram], kind: Kind) -> list[ChainProgram]:
-    """Order programs for a kind: measured gain first, then what they say of themselves, then as listed."""
+    """Order what suits a kind: for cold segments programs that need long runs first; then by gain; then as listed."""
 
-    def rank(one: ChainProgram) -> tuple[float, bool]:
+    def rank(one: ChainProgram) -> tuple[bool, float]:
         gain = one.cold_gain if kind == "cold" else one.warm_gain
-        return (0.0 if gain is None else -gain, kind not in one.good_for)
+        return (kind == "cold" and "long" not in one.good_for, 0.0 if gain is None else -gain)
 
     suited = [one for one in programs if kind in one.good_for] or list(programs)
     return sorted(suited, key=rank)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages
 
-GOOD_FOR = ("cold", "warm")
+GOOD_FOR = ("cold", "warm", "long")
 
 N_LOW: Annotated[int, Range(60, 110)] = 90
 N_HIGH: Annotated[int, Range(111, 180)] = 130

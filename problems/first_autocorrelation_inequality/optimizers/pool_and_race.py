@@ -10,7 +10,7 @@ import numpy as np
 
 from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages, stretch
 
-GOOD_FOR = ("cold", "warm")
+GOOD_FOR = ("cold", "warm", "long")
 
 N_LOW: Annotated[int, Range(60, 140)] = 90
 N_HIGH: Annotated[int, Range(141, 300)] = 200

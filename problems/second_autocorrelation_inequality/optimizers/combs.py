@@ -12,7 +12,7 @@ import numpy as np
 
 from evocore.optim import Range, Search, ladder, race, refine, run_stages
 
-GOOD_FOR = ("cold", "warm")
+GOOD_FOR = ("cold", "warm", "long")
 
 N_START: Annotated[int, Range(800, 6400, log=True)] = 1600
 CELL_LOW: Annotated[float, Range(10, 25)] = 18.0

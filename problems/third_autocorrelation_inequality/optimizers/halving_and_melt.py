@@ -10,7 +10,7 @@ import numpy as np
 
 from evocore.optim import Range, Search, hops, ladder, multistart, race, refine, run_stages, stretch
 
-GOOD_FOR = ("cold", "warm")
+GOOD_FOR = ("cold", "warm", "long")
 
 N_START: Annotated[int, Range(200, 800, log=True)] = 400
 AMPLITUDE_LOW: Annotated[float, Range(0.05, 0.8, log=True)] = 0.2
