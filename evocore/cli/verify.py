@@ -142,4 +142,7 @@ def _standing(verdict: Verdict) -> list[tuple[str, str]]:
         return [rank, ("first place", f"no: {-s.lead:.3g} behind, and {s.min_improvement:g} ahead is asked for")]
     if s.lead < s.min_improvement:
         return [rank, ("first place", f"no: only {s.lead:.3g} ahead, {s.min_improvement:g} is asked for")]
-    return [rank, ("first place", f"no: {s.lead:.3g} ahead by exact score, but the arena's float would not be accepted")]
+    return [
+        rank,
+        ("first place", f"no: {s.lead:.3g} ahead by exact score, but the arena's float would not be accepted"),
+    ]
