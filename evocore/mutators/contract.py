@@ -36,6 +36,7 @@ MAX_TEXT = 4000
 _MODULE_NAMES = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__"}
 _COUNTED_FROM = 3
 _BITS_PER_LITERAL = 64
+_MAX_INDEX = 1000
 _quiet = threading.Lock()
 
 Reasons = Iterator[tuple[int, str]]
@@ -50,9 +51,9 @@ class Contract:
     max_bytes : int
         Size of the file.
     max_literals : int
-        Numbers in the program, the ones of tunables and of the stage list aside. 0, 1 and 2 count only inside of a
-        list, tuple, set or dictionary, where they are data rather than arithmetic; an integer of many digits counts
-        once for every 64 bits.
+        Numbers in the program, the ones of tunables and of the stage list aside, and so are the indices in `x[3]`. 0, 1
+        and 2 count only inside of a list, tuple, set or dictionary, where they are data rather than arithmetic; an
+        integer of many digits counts once for every 64 bits.
     bank_names : collection of str
         Names of the tasks that candidates are scored on; no string of a program may hold one.
     """
@@ -84,7 +85,7 @@ def _broken_by(contract: Contract, source: str) -> tuple[str, ...]:
     except (ValueError, OverflowError) as error:
         return (f"not valid Python: {error}",)
     except (RecursionError, MemoryError):
-        return ("not valid Python: nested too deeply",)
+        return ("nested too deeply to be read: split the longest expressions",)
     return tuple(f"line {line}: {text}" for line, text in reasons)
 
 
@@ -320,7 +321,7 @@ def _stage_functions(tree: ast.Module, names: list[Names]) -> Reasons:
 def _hard_coded(nodes: list[ast.AST], declarations: list[ast.stmt], contract: Contract) -> Reasons:
     docstrings = {id(_docstring(node)) for node in nodes}
     exempt = {id(inner) for one in declarations for inner in ast.walk(one)}
-    indices = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}  # x[:, 0] is no data
+    indices = _indices(nodes)
     displays = [n for n in nodes if isinstance(n, ast.List | ast.Tuple | ast.Set | ast.Dict) and id(n) not in indices]
     in_display = {id(inner) for display in displays for inner in ast.walk(display)}
     n_literals, n_characters = 0, 0
@@ -331,12 +332,26 @@ def _hard_coded(nodes: list[ast.AST], declarations: list[ast.stmt], contract: Co
             if n_characters - len(node.value) <= MAX_TEXT < n_characters:
                 yield node.lineno, f"hard_coded: more than {MAX_TEXT} characters of text in strings"
             yield from _bank_names_in(node, contract.bank_names)
-        elif id(node) not in exempt and _is_number(node.value):
+        elif id(node) not in exempt and _is_number(node.value) and id(node) not in indices:
             n_before, n_literals = n_literals, n_literals + _weight(node.value, is_data=id(node) in in_display)
             if n_before <= contract.max_literals < n_literals:
                 yield node.lineno, f"hard_coded: more than {contract.max_literals} numeric literals"
     if len(declarations) > contract.max_literals:
         yield declarations[-1].lineno, f"hard_coded: more than {contract.max_literals} tunables"
+
+
+def _indices(nodes: list[ast.AST]) -> set[int]:
+    """Identities of what stands directly between square brackets: `x[:, 3]` is no data."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Subscript):
+            parts = [node.slice, *node.slice.elts] if isinstance(node.slice, ast.Tuple) else [node.slice]
+            found.update(id(p) for p in parts if not isinstance(p, ast.Constant) or _is_small(p.value))
+    return found
+
+
+def _is_small(value: object) -> bool:
+    return isinstance(value, int) and value < _MAX_INDEX
 
 
 def _is_number(value: object) -> bool:

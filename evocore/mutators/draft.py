@@ -176,9 +176,23 @@ def _without_aliases(statement: cst.BaseSmallStatement, unread: frozenset[str]) 
     kept = [alias for alias in statement.names if _bound_by(alias, statement) not in unread]
     if not kept:
         return None
-    if kept[-1] is not statement.names[-1]:
-        kept[-1] = kept[-1].with_changes(comma=statement.names[-1].comma)  # the last comma has the closing layout
+    if kept[-1] is statement.names[-1]:
+        return statement.with_changes(names=kept)
+    # The layout of the closing bracket stays; the comment of the removed name goes.
+    own, closing = kept[-1].comma, statement.names[-1].comma
+    kept[-1] = kept[-1].with_changes(comma=_with_comment_of(closing, own))
     return statement.with_changes(names=kept)
+
+
+def _with_comment_of(
+    closing: cst.Comma | cst.MaybeSentinel, own: cst.Comma | cst.MaybeSentinel
+) -> cst.Comma | cst.MaybeSentinel:
+    if not isinstance(closing, cst.Comma) or not isinstance(own, cst.Comma):
+        return closing
+    gap, own_gap = closing.whitespace_after, own.whitespace_after
+    if not isinstance(gap, cst.ParenthesizedWhitespace) or not isinstance(own_gap, cst.ParenthesizedWhitespace):
+        return closing
+    return closing.with_changes(whitespace_after=gap.with_changes(first_line=own_gap.first_line))
 
 
 def _bound_by(alias: cst.ImportAlias, statement: cst.Import | cst.ImportFrom) -> str:

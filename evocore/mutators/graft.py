@@ -169,12 +169,15 @@ def _insert_import(draft: Draft, one: Import) -> None:
 
 
 def _insert(draft: Draft, item: Item) -> None:
-    comments: list[cst.EmptyLine] = []
-    for line in reversed(item.node.leading_lines):
-        if line.comment is None:
-            break
-        comments.insert(0, line)
-    is_definition = isinstance(item.node, cst.FunctionDef | cst.ClassDef)
-    blank = [] if item.tunable else [cst.EmptyLine(indent=False)] * (2 if is_definition else 1)
+    lines = list(item.node.leading_lines)
+    n_comments = next((n for n, line in enumerate(reversed(lines)) if line.comment is None), len(lines))
+    comments = lines[len(lines) - n_comments :]
     place = draft.place_of_tunables() if item.tunable else draft.place_of_functions()
+    above = draft.items[place - 1].node if place else None
+    definition = cst.FunctionDef | cst.ClassDef
+    if isinstance(item.node, definition) or isinstance(above, definition):
+        n_blank = 2
+    else:
+        n_blank = min(1, len(lines) - n_comments)
+    blank = [cst.EmptyLine(indent=False)] * n_blank
     draft.insert(draft.with_node(item, item.node.with_changes(leading_lines=[*blank, *comments])), place)

@@ -71,7 +71,7 @@ def _short_float(value: float, old: float, limits: Range) -> float | None:
 
 def _short_int(value: float, limits: Range) -> int | None:
     """Round to an integer, of three digits and zeros where that stays in the range."""
-    for short in (int(float(f"{value:.3g}")), round(value), math.ceil(limits.lo), math.floor(limits.hi)):
+    for short in (round(float(f"{value:.3g}")), round(value), math.ceil(limits.lo), math.floor(limits.hi)):
         if limits.contains(short) and abs(short - value) <= max(1.0, 0.005 * abs(value)):
             return short
     return None
