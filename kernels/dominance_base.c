@@ -1,0 +1,3 @@
+/* The portable build. */
+#define ISA(name) name##_base
+#include "dominance_impl.h"
