@@ -7,7 +7,6 @@ said from here decides a score: it is a claim of the program.
 from __future__ import annotations
 
 import fcntl
-import inspect
 import json
 import linecache
 import os
@@ -28,6 +27,7 @@ from evocore.errors import InvalidConstruction
 from evocore.problems import problem as find_problem
 from evocore.sandbox import linux
 from evocore.sandbox.base import Status, environment
+from evocore.sandbox.warm import built_in, seed_numba
 from evocore.sandbox.wire import FRAME, MOST_NOTE_BYTES, Kind, frame
 from evocore.verifiers.arrays import encode
 
@@ -57,7 +57,7 @@ def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
     payload = _confine(job, fds, runner_pid)
     source, start = payload[: job["source_bytes"]], np.frombuffer(payload, np.float64, offset=job["source_bytes"])
     try:
-        problem = find_problem(job["problem"])
+        problem = built_in.get(job["problem"]) or find_problem(job["problem"])
     except Exception:  # the process boundary: a problem that does not load is told to whoever asked for it
         _write(_OFFERS, frame(Kind.FAIL, traceback.format_exc().encode(errors="replace")[-MOST_NOTE_BYTES:]))
         os._exit(1)
@@ -67,7 +67,8 @@ def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
     status, detail = _play(source, problem, start.copy(), job["seed"], deadline, offer)
     for stream in (sys.__stdout__, sys.__stderr__):
         with suppress(OSError, ValueError):  # closed by the program
-            stream.flush()  # type: ignore[union-attr]
+            if stream is not None:
+                stream.flush()
     note = json.dumps({"status": status, "detail": detail[:1000]}).encode()
     _write(_OFFERS, frame(Kind.END, note))
     os._exit(0)  # no atexit handler and no thread of the program gets another turn
@@ -91,11 +92,7 @@ def _confine(job: dict[str, Any], fds: list[int], runner_pid: int) -> bytes:
     os.umask(0o077)
     os.chdir(job["folder"])
     _limit(job)
-    os.environ.clear()
-    os.environ.update(environment(job["folder"]))
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (lives as long as the process)
-    sys.stdout = sys.__stdout__ = _writer(1)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _writer(2)  # type: ignore[misc]
+    _set_environment(environment(job["folder"]))
     _seed(job["seed"])
     return payload
 
@@ -134,14 +131,16 @@ def _limit(job: dict[str, Any]) -> None:
         resource.setrlimit(what, (cap[0], cap[1]))
 
 
-def _writer(fd: int) -> Any:
-    """Open an output stream that takes any text, lone surrogates included, and keeps no line back."""
-    return open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+def _set_environment(wanted: dict[str, str]) -> None:
+    """Change what differs from the runner's environment: every other variable costs a page."""
+    for name in set(os.environ) - set(wanted):
+        del os.environ[name]
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
 
 
 def _seed(seed: int) -> None:
-    from evocore.sandbox.warm import seed_numba
-
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 (programs may use the old generator, and must be repeatable)
     seed_numba(seed % 2**32)
@@ -246,19 +245,15 @@ def _play(
     optimize = getattr(module, "optimize", None)
     if not callable(optimize):
         return Status.INVALID, "expected a function optimize(problem, start, seed, deadline, offer), found none"
-    arguments = (problem, start, seed, deadline, offer)
-    with suppress(ValueError):  # a callable without a signature: the call will tell
-        try:
-            inspect.signature(optimize).bind(*arguments)
-        except TypeError as error:
-            return Status.INVALID, f"expected optimize to take (problem, start, seed, deadline, offer): {error}"
     try:
-        result = optimize(*arguments)
+        result = optimize(problem, start, seed, deadline, offer)
         if result is not None:
             offer(result)
     except MemoryError as error:
         return Status.OUT_OF_MEMORY, _told(error)
     except BaseException as error:  # SystemExit as well: a program that exits has not returned
+        if isinstance(error, TypeError) and error.__traceback__ and error.__traceback__.tb_next is None:
+            return Status.INVALID, f"expected optimize to take (problem, start, seed, deadline, offer): {error}"
         return Status.CRASH, _told(error)
     if offer.failure:
         return Status.INVALID, f"handed in nothing that is a construction: {offer.failure}"

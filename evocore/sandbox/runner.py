@@ -188,6 +188,11 @@ def main() -> None:
         return
     linux.become_subreaper()
     warm_up()
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # the candidates' as well: any text, lone surrogates too, and no line kept back
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     gc.collect()
     gc.freeze()  # else the first collection in a child would copy every page that holds an object
     linux.gather_pages()

@@ -214,7 +214,7 @@ class Supervisor:
             self._next = None
         if runner is self._shared:
             self._shared = None
-            if runner.is_ready and not self._is_closing:
+            if runner.is_ready and not (self._is_closing or self._is_done):
                 self._warm_up()
 
     def _after_loss(self, attempt: Try, *, was_ready: bool, code: int, complaints: str) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
+
+if TYPE_CHECKING:
+    from evocore.problems import Problem
 
 # What optimizer programs import, and what those parts load only when they are first called.
 LIBRARIES = (
@@ -23,6 +27,9 @@ LIBRARIES = (
     "evocore.kernels",
     "evocore.optim",
 )
+
+# The problems that come with the project, by name; filled by `warm_up`.
+built_in: dict[str, Problem] = {}
 
 
 @njit()
@@ -66,3 +73,4 @@ def _load_problems() -> None:
     for slug in problems():
         found = problem(slug)
         found.fast(found.start(found.default_size, 0))
+        built_in[slug] = found

@@ -141,12 +141,17 @@ def evaluate_program(
     with ProcessSandbox() as sandbox, Verifier(location) as verifier:
         bench = _Bench(found, verifier, sandbox, budget_seconds, say or (lambda words: None))
         made = [bench.make(kind, start) for kind in kinds]
-        with ThreadPoolExecutor(workers) as threads:
+        bench.say(f"{len(made) * len(seeds)} attempts of {budget_seconds:g} s, {workers} at a time")
+        threads = ThreadPoolExecutor(workers)
+        try:
             futures = [
                 [threads.submit(bench.attempt, source, task, seed, f"{i}/{seed}/{j}") for j, seed in enumerate(seeds)]
                 for i, (task, _) in enumerate(made)
             ]
             results = [tuple(f.result() for f in row) for row in futures]
+        finally:
+            sandbox.close()  # after an error or Ctrl-C: nobody waits for attempts that still run
+            threads.shutdown(cancel_futures=True)
         tasks = [
             TaskAttempts(task, origin, tuple(seeds), row) for (task, origin), row in zip(made, results, strict=True)
         ]
@@ -191,7 +196,7 @@ class _Bench:
         self._verifier = verifier
         self._sandbox = sandbox
         self._budget_seconds = budget_seconds
-        self._say = say
+        self.say = say
 
     def make(self, kind: Kind, start: object) -> tuple[OptimizerTask, str]:
         """Make a task, and say where its start is from."""
@@ -206,7 +211,7 @@ class _Bench:
     def attempt(self, source: str, task: OptimizerTask, seed: int, key: str) -> AttemptResult:
         """Run the program once."""
         result = attempt(source, task, seed, self._verifier, self._sandbox, key=key)
-        self._say(f"{task.kind} seed {seed}: {result.status}, gain {result.gain:.4f}, {float(result.best_exact)!r}")
+        self.say(f"{task.kind} seed {seed}: {result.status}, gain {result.gain:.4f}, {float(result.best_exact)!r}")
         return result
 
     def _cold_start(self) -> np.ndarray:
@@ -225,7 +230,7 @@ class _Bench:
                 f"expected a construction to begin the warm task of {self._problem.slug} from, found neither a stored "
                 f"one nor a program to find one; give one with --start, or ask for --tasks cold"
             )
-        self._say(f"warm task: no start is stored, {programs[0].name} looks for one, {self._budget_seconds:g} s")
+        self.say(f"warm task: no start is stored, {programs[0].name} looks for one, {self._budget_seconds:g} s")
         cold = self._task("cold", self._cold_start())
         result = attempt(
             programs[0].read_text(), cold, START_SEED, self._verifier, self._sandbox, key=f"start/{programs[0].name}"

@@ -1,6 +1,9 @@
 """The command `evaluate`, on a problem of one's own."""
 
 import json
+import signal
+import subprocess
+import sys
 from fractions import Fraction
 
 import pytest
@@ -66,13 +69,24 @@ def test_report(program, problem_folder, capsys):
 
 
 def test_no_improvement_is_exit_code_1(tmp_path, problem_folder, capsys):
-    file = tmp_path / "same.py"
-    file.write_text("def optimize(problem, start, seed, deadline, offer):\n    return start\n")
-    words = ["--tasks", "cold", "--k", "1", "--budget", "1s"]
-    assert main(["evaluate", str(file), str(problem_folder), *words]) == 1
+    file = tmp_path / "fails.py"
     file.write_text("def optimize(problem, start, seed, deadline, offer):\n    raise ValueError('oh')\n")
-    assert main(["evaluate", str(file), str(problem_folder), *words]) == 1
-    assert "ValueError: oh" in capsys.readouterr().out
+    assert main(["evaluate", str(file), str(problem_folder), "--tasks", "cold", "--k", "1", "--budget", "1s"]) == 1
+    printed = capsys.readouterr().out
+    assert "crash" in printed
+    assert "ValueError: oh" in printed
+
+
+def test_ctrl_c_ends_it_at_once(tmp_path, problem_folder):
+    file = tmp_path / "hangs.py"
+    file.write_text("import time\ndef optimize(problem, start, seed, deadline, offer):\n    time.sleep(999)\n")
+    command = [sys.executable, "-P", "-m", "evocore.cli.main", "evaluate", str(file), str(problem_folder)]
+    with subprocess.Popen([*command, "--tasks", "cold", "--budget", "500s"], stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("3 attempts of 500 s")
+        run.send_signal(signal.SIGINT)
+        assert run.wait(60) == 130
+        assert run.stderr.read() == "evocore: interrupted\n"
 
 
 @pytest.mark.parametrize(
