@@ -5,7 +5,7 @@
 
 #define MAX_BUCKETS 256
 #define TAIL 64
-#define N_FINE 2048
+#define MAX_FINE 2048
 #define MAX_SETS 32 /* coordinates past these are compared for the candidates alone */
 
 static inline int sets_of(const dom_points *p) { return p->d < MAX_SETS ? p->d : MAX_SETS; }
@@ -86,26 +86,26 @@ static inline int buckets_of(const dom_points *p) { return p->n < 4000 ? 64 : MA
 static void fill_buckets(const dom_points *p, int k, scaling s, double *key, uint32_t *order, uint64_t *work, uint8_t *bucket) {
     int64_t n = p->n;
     const uint64_t n_buckets = (uint64_t)buckets_of(p);
-    uint32_t counts[N_FINE] = {0};
+    const int n_fine = n < 4000 ? 512 : MAX_FINE;
+    uint32_t counts[MAX_FINE] = {0};
     one_keys(p, k, s, key);
     uint32_t largest = 0;
     for (int64_t i = 0; i < n; i++) {
-        double t = key[i] * N_FINE;
-        int fine = t < N_FINE - 1 ? (int)t : N_FINE - 1;
-        counts[fine]++;
+        double t = key[i] * n_fine;
+        counts[t < n_fine - 1 ? (int)t : n_fine - 1]++;
     }
-    uint8_t of_fine[N_FINE];
+    uint8_t of_fine[MAX_FINE];
+    const double share = ((double)n_buckets - 0.5) / (double)n;
     uint64_t sum = 0;
-    for (int f = 0; f < N_FINE; f++) {
-        of_fine[f] = (uint8_t)(sum * n_buckets / (uint64_t)n);
+    for (int f = 0; f < n_fine; f++) {
+        of_fine[f] = (uint8_t)((double)sum * share);
         sum += counts[f];
         largest = counts[f] > largest ? counts[f] : largest;
     }
     if ((int64_t)largest * 8 <= n || n < 64) {
         for (int64_t i = 0; i < n; i++) {
-            double t = key[i] * N_FINE;
-            int fine = t < N_FINE - 1 ? (int)t : N_FINE - 1;
-            bucket[i] = of_fine[fine];
+            double t = key[i] * n_fine;
+            bucket[i] = of_fine[t < n_fine - 1 ? (int)t : n_fine - 1];
         }
         return;
     }
@@ -115,8 +115,46 @@ static void fill_buckets(const dom_points *p, int k, scaling s, double *key, uin
     int64_t start = 0;
     for (int64_t at = 0; at < n; at++) {
         if (x[order[at]] != x[order[start]]) start = at;
-        bucket[order[at]] = (uint8_t)((uint64_t)start * n_buckets / (uint64_t)n);
+        bucket[order[at]] = (uint8_t)((double)start * share);
     }
+}
+
+typedef struct {
+    scaling *scale;
+    double *key;
+    uint32_t *order;
+    uint64_t *work;
+    uint8_t *buckets; /* NULL until a window outgrows its tail */
+} scratch;
+
+static void scratch_free(scratch *s) {
+    free(s->scale);
+    free(s->key);
+    free(s->order);
+    free(s->work);
+    free(s->buckets);
+}
+
+static int scratch_init(scratch *s, const dom_points *p) {
+    size_t n = (size_t)p->n, d = (size_t)p->d;
+    memset(s, 0, sizeof *s);
+    s->scale = malloc(sizeof(scaling) * d);
+    s->key = malloc(sizeof(double) * n);
+    s->order = malloc(sizeof(uint32_t) * (n + 4));
+    s->work = malloc(sizeof(uint64_t) * 2 * n);
+    if (!s->scale || !s->key || !s->order || !s->work) return -1;
+    for (int k = 0; k < p->d; k++) s->scale[k] = scaling_of(p->columns + (size_t)k * n, p->n);
+    return 0;
+}
+
+static int scratch_buckets(scratch *s, const dom_points *p) {
+    s->buckets = malloc((size_t)p->n * (size_t)sets_of(p));
+    uint32_t *order = malloc(sizeof(uint32_t) * (size_t)p->n);
+    int failed = !s->buckets || !order;
+    for (int k = 0; k < sets_of(p) && !failed; k++)
+        fill_buckets(p, k, s->scale[k], s->key, order, s->work, s->buckets + (size_t)k * (size_t)p->n);
+    free(order);
+    return failed ? -1 : 0;
 }
 
 /* ---- window: the points that stayed, and "does one of them dominate this" ----------------------------------- */
@@ -172,10 +210,11 @@ static int window_index(const dom_points *p, const uint8_t *buckets, window *w) 
     return 0;
 }
 
-static int window_add(const dom_points *p, const uint8_t *buckets, window *w, uint32_t i) {
+static int window_add(const dom_points *p, scratch *s, window *w, uint32_t i) {
     int64_t count = w->n_indexed + w->n_tail;
     if (w->n_tail == TAIL) {
-        if (window_index(p, buckets, w)) return -1;
+        if (!s->buckets && scratch_buckets(s, p)) return -1;
+        if (window_index(p, s->buckets, w)) return -1;
     } else if (w->n_tail == w->tail_capacity) {
         int64_t capacity = w->tail_capacity ? 4 * w->tail_capacity : 4;
         double *tail = malloc(sizeof(double) * (size_t)(capacity * p->d));
@@ -251,56 +290,17 @@ static int window_covers(const dom_points *p, const uint8_t *buckets, const wind
 
 /* ---- filter and ranks -------------------------------------------------------------------------------------- */
 
-typedef struct {
-    scaling *scale;
-    double *key;
-    uint32_t *order;
-    uint64_t *work;
-    uint8_t *buckets;
-} scratch;
-
-static void scratch_free(scratch *s) {
-    free(s->scale);
-    free(s->key);
-    free(s->order);
-    free(s->work);
-    free(s->buckets);
-}
-
-static int scratch_init(scratch *s, const dom_points *p) {
-    size_t n = (size_t)p->n, d = (size_t)p->d;
-    memset(s, 0, sizeof *s);
-    s->scale = malloc(sizeof(scaling) * d);
-    s->key = malloc(sizeof(double) * n);
-    s->order = malloc(sizeof(uint32_t) * (n + 4));
-    s->work = malloc(sizeof(uint64_t) * 2 * n);
-    if (!s->scale || !s->key || !s->order || !s->work) return -1;
-    for (int k = 0; k < p->d; k++) s->scale[k] = scaling_of(p->columns + (size_t)k * n, p->n);
-    return 0;
-}
-
-static int scratch_buckets(scratch *s, const dom_points *p) {
-    s->buckets = malloc((size_t)p->n * (size_t)sets_of(p));
-    uint32_t *order = malloc(sizeof(uint32_t) * (size_t)p->n);
-    int failed = !s->buckets || !order;
-    for (int k = 0; k < sets_of(p) && !failed; k++)
-        fill_buckets(p, k, s->scale[k], s->key, order, s->work, s->buckets + (size_t)k * (size_t)p->n);
-    free(order);
-    return failed ? -1 : 0;
-}
-
 static int filter_many(const dom_points *p, scratch *s, int64_t m, int first, uint8_t *keep) {
     window w = {0};
     int failed = 0;
     dom_sort(p, s->order, s->key, m, 0, s->work);
-    if (m > TAIL && scratch_buckets(s, p)) return -1;
     for (int64_t at = 0; at < m && !failed; at++) {
         uint32_t i = s->order[at];
         if (at > 0 && dom_equal(p, i, s->order[at - 1])) {
             keep[i] = !first && keep[s->order[at - 1]];
         } else if (!window_covers(p, s->buckets, &w, i)) {
             keep[i] = 1;
-            failed = window_add(p, s->buckets, &w, i);
+            failed = window_add(p, s, &w, i);
         }
     }
     window_free(&w);
@@ -365,7 +365,7 @@ static int ranks_many(const dom_points *p, scratch *s, int64_t *rank) {
         }
         if (lo == n_fronts) n_fronts++;
         rank[i] = lo;
-        failed = window_add(p, s->buckets, fronts + lo, i);
+        failed = window_add(p, s, fronts + lo, i);
     }
     for (int64_t f = 0; f < n_fronts; f++) window_free(fronts + f);
     free(fronts);
@@ -388,7 +388,7 @@ int ISA(dom_ranks)(const dom_points *p, int64_t *rank) {
             }
         } else if (p->d == 2) {
             failed = dom_ranks2(p, s.order, rank);
-        } else if (!(failed = scratch_buckets(&s, p))) {
+        } else {
             mean_keys(p, s.scale, s.key);
             dom_sort(p, s.order, s.key, p->n, 0, s.work);
             failed = ranks_many(p, &s, rank);
