@@ -107,7 +107,7 @@ def test_rename_refuses_what_it_cannot_change():
         rename(source, names, {"error": "fault"})
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(MODULES), st.randoms(use_true_random=False))
 def test_rename_is_undone_by_the_opposite(module, random):
     source = (STDLIB / f"{module}.py").read_text()

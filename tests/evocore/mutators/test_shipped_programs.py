@@ -1,5 +1,6 @@
 """Every optimizer program that ships with a problem, as a parent and as a donor."""
 
+import contextlib
 import io
 import tokenize
 import types
@@ -30,16 +31,16 @@ def breed(path, n, *, seed):
     if "STAGES = " in source:
         names += ["grammar-stages", "grammar-cross"] if siblings(path) else ["grammar-stages"]
     for name in names:
-        for k in range(n):
-            try:
+        n_found = 0
+        with contextlib.suppress(NoChild):
+            while n_found < n:
                 child = MUTATORS[name].mutate(source, co_parent=None, donors=siblings(path), rng=rng, rejected=seen)
-            except NoChild as error:  # two parents of few stages have few different children
-                assert name == "grammar-cross", error
-                assert k > 20, error
-                break
-            assert fingerprint(child.source) not in seen
-            seen.add(fingerprint(child.source))
-            yield child
+                assert fingerprint(child.source) not in seen
+                seen.add(fingerprint(child.source))
+                n_found += 1
+                yield child
+        # Two parents of few stages have few different children; nothing else may run out.
+        assert n_found == n or (name == "grammar-cross" and n_found > 20)
 
 
 def check(child, parent):
@@ -60,7 +61,7 @@ def comments(source):
 def test_it_keeps_the_contract_and_so_do_its_children(path):
     parent = path.read_text()
     assert check_program(parent) == []
-    for child in breed(path, 6, seed=0):
+    for child in breed(path, 4, seed=0):
         check(child, parent)
 
 
