@@ -1,0 +1,249 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, autotestdict=False, freethreading_compatible=True
+"""Loops of `evocore.kernels.hypervolume` and `evocore.kernels.archive`: what they compute is said there."""
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+
+cdef extern from "hypervolume.h":
+    enum:
+        HV_OK
+        HV_NO_MEMORY
+        HV_NOT_FINITE
+        HV_INTERRUPTED
+        HV_MAX_ARCHIVE_OBJECTIVES
+    const size_t HV_MEMORY_LIMIT
+    ctypedef struct hv_call:
+        const double *signs
+        int (*poll)() noexcept nogil
+        int method
+    ctypedef struct hv_boxes:
+        int d
+        long n_boxes
+        long n_rows
+    int hv_volume_base(const double *points, long n, long d, const double *reference, hv_call call, double *value) noexcept nogil
+    int hv_volume_avx2(const double *points, long n, long d, const double *reference, hv_call call, double *value) noexcept nogil
+    int hv_contributions_base(const double *points, long n, long d, const double *reference, hv_call call, double *out) noexcept nogil
+    int hv_contributions_avx2(const double *points, long n, long d, const double *reference, hv_call call, double *out) noexcept nogil
+    int hv_boxes_init(hv_boxes *b, int d, const double *reference) noexcept nogil
+    void hv_boxes_free(hv_boxes *b) noexcept nogil
+    void hv_boxes_reset(hv_boxes *b, const double *low) noexcept nogil
+    void hv_boxes_rekey(hv_boxes *b, const double *low) noexcept nogil
+    size_t hv_boxes_bytes(const hv_boxes *b) noexcept nogil
+    void hv_boxes_gain_base(const hv_boxes *b, const double *z, long n, double *gains) noexcept nogil
+    void hv_boxes_gain_avx2(const hv_boxes *b, const double *z, long n, double *gains) noexcept nogil
+    int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain) noexcept nogil
+    int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain) noexcept nogil
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GNUC__)
+    static int evocore_has_avx2(void) { __builtin_cpu_init(); return __builtin_cpu_supports("avx2"); }
+    #else
+    static int evocore_has_avx2(void) { return 0; }
+    #endif
+    """
+    int evocore_has_avx2() nogil
+
+HAS_AVX2 = bool(evocore_has_avx2())
+MEMORY_LIMIT_BYTES = int(HV_MEMORY_LIMIT)
+MAX_ARCHIVE_OBJECTIVES = int(HV_MAX_ARCHIVE_OBJECTIVES)
+cdef bint _fast = evocore_has_avx2()
+
+DEF SMALL_REFERENCE = 16
+DEF SMALL_WORK = 64
+
+
+def select(bint fast):
+    """Choose the instruction set of everything after this call (for tests): AVX2 or the baseline."""
+    global _fast
+    _fast = fast and evocore_has_avx2()
+
+
+cdef int poll() noexcept nogil:
+    with gil:
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            _pending.append(error)
+            return 1
+    return 0
+
+_pending = []  # the exception that a signal raised inside a computation, until the computation has unwound
+
+
+cdef object failure(int status, long n, long d):
+    if status == HV_NO_MEMORY:
+        return MemoryError(
+            f"the hypervolume of {n} points with {d} objectives needs more memory than there is, or than the limit of "
+            f"{HV_MEMORY_LIMIT >> 20} MiB for one computation"
+        )
+    return _pending.pop()
+
+
+def volume_at_once(points, reference, bint maximize):
+    """Volume of plain float64 arrays in C order; None for anything else, which `hypervolume.py` then looks at closely."""
+    cdef Py_buffer p, r
+    cdef double local[SMALL_REFERENCE]
+    cdef double signs[SMALL_REFERENCE]
+    cdef const double *ref = NULL
+    cdef hv_call call
+    cdef double value = 0.0
+    cdef long n, d, j
+    cdef int status
+    if not PyObject_CheckBuffer(points):
+        return None
+    if PyObject_GetBuffer(points, &p, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
+        PyErr_Clear()
+        return None
+    try:
+        if p.ndim != 2 or p.itemsize != 8 or p.format[0] != c"d" or p.format[1]:
+            return None
+        n, d = p.shape[0], p.shape[1]
+        if n < 1 or d < 1 or d > SMALL_REFERENCE or p.strides[1] != 8 or p.strides[0] != 8 * d:
+            return None
+        if (<size_t>p.buf) & 7:
+            return None
+        if type(reference) is list or type(reference) is tuple:
+            if len(reference) != d:
+                return None
+            for j in range(d):
+                item = reference[j]
+                if not PyFloat_CheckExact(item):
+                    return None
+                local[j] = PyFloat_AS_DOUBLE(item)
+        elif PyObject_CheckBuffer(reference):
+            if PyObject_GetBuffer(reference, &r, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
+                PyErr_Clear()
+                return None
+            if r.ndim != 1 or r.itemsize != 8 or r.format[0] != c"d" or r.format[1] or r.shape[0] != d or r.strides[0] != 8:
+                PyBuffer_Release(&r)
+                return None
+            for j in range(d):
+                local[j] = (<const double *>r.buf)[j]
+            PyBuffer_Release(&r)
+        else:
+            return None
+        call.signs = NULL
+        call.poll = poll
+        call.method = 0
+        if maximize:
+            for j in range(d):
+                signs[j] = -1.0
+            call.signs = signs
+        if n * d <= SMALL_WORK:  # releasing the GIL would cost more than the work
+            call.poll = NULL
+            status = _volume(<const double *>p.buf, n, d, local, call, &value)
+        else:
+            with nogil:
+                status = _volume(<const double *>p.buf, n, d, local, call, &value)
+    finally:
+        PyBuffer_Release(&p)
+    if status == HV_NOT_FINITE:
+        return None
+    if status:
+        raise failure(status, n, d)
+    return value
+
+
+cdef inline int _volume(const double *p, long n, long d, const double *r, hv_call call, double *value) noexcept nogil:
+    return hv_volume_avx2(p, n, d, r, call, value) if _fast else hv_volume_base(p, n, d, r, call, value)
+
+
+def volume(const double[:, ::1] points, const double[::1] reference, const double[::1] signs, int method):
+    """Volume of finite points of one shape; method as in hypervolume.h."""
+    cdef double value = 0.0
+    cdef long n = points.shape[0], d = points.shape[1]
+    cdef hv_call call
+    cdef int status
+    if n == 0:
+        return 0.0
+    call.signs = &signs[0]
+    call.poll = poll
+    call.method = method
+    with nogil:
+        status = _volume(&points[0, 0], n, d, &reference[0], call, &value)
+    if status:
+        raise failure(status, n, d)
+    return value
+
+
+def contributions(const double[:, ::1] points, const double[::1] reference, const double[::1] signs, double[::1] out, int method):
+    """Exclusive volumes of finite points into `out`; False where a value is not finite."""
+    cdef long n = points.shape[0], d = points.shape[1]
+    cdef hv_call call
+    cdef int status
+    if n == 0:
+        return True
+    call.signs = &signs[0] if signs is not None else NULL
+    call.poll = poll
+    call.method = method
+    with nogil:
+        if _fast:
+            status = hv_contributions_avx2(&points[0, 0], n, d, &reference[0], call, &out[0])
+        else:
+            status = hv_contributions_base(&points[0, 0], n, d, &reference[0], call, &out[0])
+    if status == HV_NOT_FINITE:
+        return False
+    if status:
+        raise failure(status, n, d)
+    return True
+
+
+cdef class Boxes:
+    """The boxes that no inserted point dominates, below a reference; minimises. Not to be used from two threads at once."""
+
+    cdef hv_boxes b
+    cdef bint broken
+
+    def __cinit__(self, const double[::1] reference):
+        if hv_boxes_init(&self.b, <int>reference.shape[0], &reference[0]):
+            hv_boxes_free(&self.b)
+            raise MemoryError(f"no memory for an archive of {reference.shape[0]} objectives")
+
+    def __dealloc__(self):
+        hv_boxes_free(&self.b)
+
+    @property
+    def n_boxes(self):
+        return self.b.n_boxes
+
+    @property
+    def n_rows(self):
+        return self.b.n_rows - 1
+
+    @property
+    def n_bytes(self):
+        return hv_boxes_bytes(&self.b)
+
+    def reset(self, const double[::1] low):
+        hv_boxes_reset(&self.b, &low[0])
+
+    def rekey(self, const double[::1] low):
+        with nogil:
+            hv_boxes_rekey(&self.b, &low[0])
+
+    def gains(self, const double[:, ::1] points, double[::1] out):
+        cdef long n = points.shape[0]
+        if n == 0:
+            return
+        with nogil:
+            if _fast:
+                hv_boxes_gain_avx2(&self.b, &points[0, 0], n, &out[0])
+            else:
+                hv_boxes_gain_base(&self.b, &points[0, 0], n, &out[0])
+
+    def insert(self, const double[:, ::1] points, double[::1] gains):
+        """Insert row by row; gains receives what each added. MemoryError leaves boxes that have to be reset."""
+        cdef long i, n = points.shape[0], d = points.shape[1]
+        cdef int status = HV_OK
+        with nogil:
+            for i in range(n):
+                if _fast:
+                    status = hv_boxes_insert_avx2(&self.b, &points[i, 0], &gains[i])
+                else:
+                    status = hv_boxes_insert_base(&self.b, &points[i, 0], &gains[i])
+                if status:
+                    break
+        if status:
+            raise failure(status, self.b.n_rows, d)

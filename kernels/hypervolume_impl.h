@@ -1,0 +1,320 @@
+/* Included by hypervolume_base.c and hypervolume_avx2.c, each of which defines ISA(name). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "simd.h"
+#include "hypervolume.h"
+#include "hypervolume_sweeps.h"
+#include "hypervolume_boxes.h"
+#include "hypervolume_gaps.h"
+
+/* ---- the points that count --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    long n, d;
+    double *x, *r;    /* n rows of d values, all below r in every objective, minimised */
+    uint32_t *source; /* row of the input that each came from */
+    int exponent;     /* volumes are to be multiplied by 2^exponent */
+    void *memory;
+    double local[256];
+} prepared;
+
+/* An axis whose widths are far from one is scaled by a power of two, so that no product leaves the range of doubles on
+   its way. Exact, unless a coordinate is 2^1000 times smaller than the axis is wide. */
+static void bring_into_range(prepared *q) {
+    for (long j = 0; j < q->d; j++) {
+        double low = q->r[j];
+        for (long i = 0; i < q->n; i++) low = q->x[i * q->d + j] < low ? q->x[i * q->d + j] : low;
+        double quarter = 0.25 * q->r[j] - 0.25 * low;
+        int e = quarter > 0x1p-1000 ? ilogb(quarter) + 2 : ilogb(q->r[j] - low);
+        if (abs(e) * q->d < 900) continue;
+        q->exponent += e;
+        q->r[j] = ldexp(q->r[j], -e);
+        for (long i = 0; i < q->n; i++) q->x[i * q->d + j] = ldexp(q->x[i * q->d + j], -e);
+    }
+}
+
+static int prepare(prepared *q, const double *points, long n, long d, const double *reference, const double *signs) {
+    q->d = d;
+    q->n = 0;
+    q->exponent = 0;
+    q->memory = NULL;
+    if (n >= INT32_MAX / 8) return HV_NO_MEMORY;
+    size_t bytes = sizeof(double) * (size_t)((n + 1) * d) + sizeof(uint32_t) * (size_t)n;
+    if (bytes <= sizeof q->local) {
+        q->x = q->local;
+    } else {
+        q->memory = malloc(bytes);
+        if (!q->memory) return HV_NO_MEMORY;
+        q->x = q->memory;
+    }
+    q->r = q->x + n * d;
+    q->source = (uint32_t *)(q->r + d);
+    double check = 0.0; /* becomes NaN at the first value that is not finite */
+    for (long j = 0; j < d; j++) {
+        check += reference[j] * 0.0;
+        q->r[j] = signs ? signs[j] * reference[j] : reference[j];
+    }
+    long m = 0;
+    double widest = 0.0, narrowest = INFINITY;
+    for (long i = 0; i < n; i++) {
+        const double *p = points + i * d;
+        double *to = q->x + m * d;
+        int inside = 1;
+        for (long j = 0; j < d; j++) {
+            double v = signs ? signs[j] * p[j] : p[j], width = q->r[j] - v;
+            check += v * 0.0;
+            to[j] = v;
+            inside &= width > 0.0;
+            widest = width > widest ? width : widest;
+            narrowest = width < narrowest && width > 0.0 ? width : narrowest;
+        }
+        q->source[m] = (uint32_t)i;
+        m += inside;
+    }
+    if (!(check == 0.0)) return HV_NOT_FINITE;
+    q->n = m;
+    if (m && !(widest < 0x1p60 && narrowest > 0x1p-60 && d < 16)) bring_into_range(q);
+    return HV_OK;
+}
+
+static order_scratch take_order(unsigned char **at, long n) {
+    order_scratch s = {(uint64_t *)*at, (uint64_t *)*at + n};
+    *at += sizeof(uint64_t) * 2 * (size_t)n;
+    return s;
+}
+
+/* ---- volume ------------------------------------------------------------------------------------------------------ */
+
+static int volume_by_plane(const prepared *q, double *value) { /* two or three objectives */
+    long n = q->n;
+    size_t bytes = sizeof(uint64_t) * 2 * (size_t)n + (q->d == 2 ? sizeof(uint32_t) * (size_t)n : (size_t)sweep3_bytes(n));
+    uint64_t local[512];
+    unsigned char *memory = bytes <= sizeof local ? (unsigned char *)local : malloc(bytes), *at = memory;
+    if (!memory) return HV_NO_MEMORY;
+    order_scratch s = take_order(&at, n);
+    if (q->d == 2) {
+        *value = volume2(q->x, n, q->r, (uint32_t *)at, s);
+    } else {
+        sweep3 w;
+        sweep3_init(&w, at, q->x, n, s);
+        *value = volume3(&w, n, q->r);
+    }
+    if (memory != (unsigned char *)local) free(memory);
+    return HV_OK;
+}
+
+static uint32_t *order_of_last(const prepared *q) { /* by the last objective; to be freed */
+    unsigned char *memory = malloc((sizeof(uint64_t) * 2 + sizeof(uint32_t)) * (size_t)q->n), *at = memory;
+    if (!memory) return NULL;
+    order_scratch s = take_order(&at, q->n);
+    order_by(q->x + q->d - 1, q->d, q->n, (uint32_t *)at, s);
+    memmove(memory, at, sizeof(uint32_t) * (size_t)q->n);
+    return (uint32_t *)memory;
+}
+
+static void lowest(const prepared *q, double *low) {
+    for (long j = 0; j < q->d; j++) low[j] = q->r[j];
+    for (long i = 0; i < q->n; i++)
+        for (long j = 0; j < q->d; j++) low[j] = q->x[i * q->d + j] < low[j] ? q->x[i * q->d + j] : low[j];
+}
+
+/* Sweep the last objective upwards; each point's gain among the others, in the d - 1 first objectives, lasts to r. */
+static int volume_by_boxes(const prepared *q, hv_call call, double *value) {
+    const long n = q->n, d = q->d;
+    double low[HV_MAX_ARCHIVE_OBJECTIVES + 1];
+    lowest(q, low);
+    uint32_t *order = order_of_last(q);
+    hv_boxes b;
+    int status = hv_boxes_init(&b, (int)d - 1, q->r);
+    if (!order) status = HV_NO_MEMORY;
+    if (!status) hv_boxes_reset(&b, low);
+    hv_sum total = {0, 0};
+    for (long k = 0; k < n && !status; k++) {
+        const double *p = q->x + (long)order[k] * d;
+        tally t = {0};
+        status = insert_point(&b, p, &t);
+        add_to(&total, (t.total.sum + t.total.rest) * (q->r[d - 1] - p[d - 1]));
+        if (!status && (k & 63) == 63 && call.poll && call.poll()) status = HV_INTERRUPTED;
+    }
+    hv_boxes_free(&b);
+    free(order);
+    *value = total.sum + total.rest;
+    return status;
+}
+
+/* The same sweep, with what each point adds to those before it taken as a gap. */
+static int volume_by_gaps(const prepared *q, hv_call call, double *value) {
+    const long n = q->n, d = q->d, e = d - 1;
+    uint32_t *order = order_of_last(q);
+    double *memory = malloc(sizeof(double) * (size_t)(2 * n * e + n));
+    gap_state g = {call.poll, 0, HV_OK};
+    if (!order || !memory) g.failed = HV_NO_MEMORY;
+    double *before = memory, *reduced = before ? before + n * e : NULL, *size = before ? reduced + n * e : NULL;
+    hv_sum total = {0, 0};
+    for (long k = 0; k < n && !g.failed; k++) {
+        const double *p = q->x + (long)order[k] * d;
+        long m = limit_set(p, q->r, before, k, -1, e, reduced, size);
+        if (m >= 0) add_to(&total, gap(p, q->r, reduced, m, e, &g) * (q->r[e] - p[e]));
+        memcpy(before + k * e, p, sizeof(double) * (size_t)e);
+    }
+    free(memory);
+    free(order);
+    *value = total.sum + total.rest;
+    return g.failed;
+}
+
+static int use_boxes(long n, long d, int method) {
+    if (d - 1 > HV_MAX_ARCHIVE_OBJECTIVES) return 0;
+    if (method != HV_AUTO) return method == HV_BOXES;
+    return d <= 9 || n <= 1;
+}
+
+int ISA(hv_volume)(const double *points, long n, long d, const double *reference, hv_call call, double *value) {
+    prepared q;
+    *value = 0.0;
+    int status = prepare(&q, points, n, d, reference, call.signs);
+    if (!status && q.n) {
+        if (d == 1) {
+            double low;
+            lowest(&q, &low);
+            *value = q.r[0] - low;
+        } else if (d <= 3) {
+            status = volume_by_plane(&q, value);
+        } else if (use_boxes(q.n, d, call.method)) {
+            status = volume_by_boxes(&q, call, value);
+        } else {
+            status = volume_by_gaps(&q, call, value);
+        }
+        if (q.exponent) *value = ldexp(*value, q.exponent);
+    }
+    free(q.memory);
+    return status;
+}
+
+/* ---- contributions ----------------------------------------------------------------------------------------------- */
+
+static void contributions1(const prepared *q, double *out) {
+    double low = q->r[0], second = q->r[0];
+    long at = 0;
+    for (long i = 0; i < q->n; i++) {
+        double v = q->x[i];
+        out[i] = 0.0;
+        if (v < low) {
+            second = low;
+            low = v;
+            at = i;
+        } else if (v < second) {
+            second = v;
+        }
+    }
+    out[at] = second - low;
+}
+
+static int contributions_by_plane(const prepared *q, double *out) {
+    long n = q->n;
+    size_t bytes = sizeof(uint64_t) * 2 * (size_t)n;
+    if (q->d == 2) bytes += sizeof(uint32_t) * (size_t)n;
+    else bytes += (size_t)sweep3_bytes(n) + 8 + sizeof(hv_sum) * (size_t)n + sizeof(slab) * (size_t)(4 * n + 4) + sizeof(int32_t) * 2 * (size_t)n;
+    unsigned char *memory = malloc(bytes), *at = memory;
+    if (!memory) return HV_NO_MEMORY;
+    order_scratch s = take_order(&at, n);
+    if (q->d == 2) {
+        contributions2(q->x, n, q->r, (uint32_t *)at, s, out);
+    } else {
+        sweep3 w;
+        sweep3_init(&w, at, q->x, n, s);
+        at += ((size_t)sweep3_bytes(n) + 7) / 8 * 8;
+        regions g = {.out = (hv_sum *)at, .y = w.y, .unused = 0};
+        memset(g.out, 0, sizeof(hv_sum) * (size_t)n);
+        g.slabs = (slab *)(g.out + n);
+        g.first = (int32_t *)(g.slabs + 4 * n + 4);
+        g.last = g.first + n;
+        for (long i = 0; i < 4 * n + 4; i++) g.slabs[i].right = (int32_t)i + 1;
+        contributions3(&w, n, q->r, &g);
+        for (long i = 0; i < n; i++) out[w.by_x[i]] = g.out[i].sum + g.out[i].rest;
+    }
+    free(memory);
+    return HV_OK;
+}
+
+/* The gap of one point by boxes that live: the limit set, in order of the last objective, cuts the box [p, r) in the
+   d - 1 first ones; every box counts with the range of the last objective over which it is there. */
+static int gap_by_boxes(hv_boxes *b, const double *p, const double *r, const double *reduced, long m, long d, uint32_t *order,
+                        order_scratch s, double *value) {
+    order_by(reduced + d - 1, d, m, order, s);
+    v4d floor[MAX_VECTORS];
+    double padded[HV_MAX_ARCHIVE_OBJECTIVES];
+    for (int j = 0; j < b->w; j++) padded[j] = j < b->d ? p[j] : 0.0;
+    for (int k = 0; k < b->w / 4; k++) floor[k] = v4_load(padded + 4 * k);
+    hv_boxes_reset(b, p);
+    bucket_view(b, 0, b->w).birth[0] = p[d - 1];
+    tally t = {p[d - 1], floor, {0, 0}};
+    for (long k = 0; k < m; k++) {
+        const double *q = reduced + (long)order[k] * d;
+        t.now = q[d - 1];
+        if (live_point(b, q, &t)) return HV_NO_MEMORY;
+    }
+    t.now = r[d - 1];
+    live_to_end(b, &t);
+    *value = t.total.sum + t.total.rest;
+    return HV_OK;
+}
+
+static int contributions_by_limits(const prepared *q, hv_call call, double *out) {
+    const long n = q->n, d = q->d;
+    const int boxes = use_boxes(n, d, call.method);
+    size_t bytes = sizeof(double) * (size_t)(n * d + n) + (sizeof(uint64_t) * 2 + sizeof(uint32_t)) * (size_t)n;
+    unsigned char *memory = malloc(bytes), *at = memory;
+    hv_boxes b = {0};
+    gap_state g = {call.poll, 0, HV_OK};
+    if (!memory || (boxes && hv_boxes_init(&b, (int)d - 1, q->r))) g.failed = HV_NO_MEMORY;
+    order_scratch s = take_order(&at, n);
+    double *reduced = (double *)at, *size = reduced + n * d;
+    uint32_t *order = (uint32_t *)(size + n);
+    for (long i = 0; i < n && !g.failed; i++) {
+        const double *p = q->x + i * d;
+        long m = limit_set(p, q->r, q->x, n, i, d, reduced, size);
+        out[i] = 0.0;
+        if (m >= 0 && boxes && m > 2) g.failed = gap_by_boxes(&b, p, q->r, reduced, m, d, order, s, out + i);
+        else if (m >= 0) out[i] = gap(p, q->r, reduced, m, d, &g);
+        if (!g.failed && (i & 63) == 63 && call.poll && call.poll()) g.failed = HV_INTERRUPTED;
+    }
+    hv_boxes_free(&b);
+    free(memory);
+    return g.failed;
+}
+
+int ISA(hv_contributions)(const double *points, long n, long d, const double *reference, hv_call call, double *out) {
+    prepared q;
+    for (long i = 0; i < n; i++) out[i] = 0.0;
+    int status = prepare(&q, points, n, d, reference, call.signs);
+    if (!status && q.n) {
+        double *inside = q.n == n ? out : malloc(sizeof(double) * (size_t)q.n);
+        if (!inside) status = HV_NO_MEMORY;
+        else if (d == 1) contributions1(&q, inside);
+        else if (d <= 3) status = contributions_by_plane(&q, inside);
+        else status = contributions_by_limits(&q, call, inside);
+        if (q.exponent)
+            for (long i = 0; i < q.n && !status; i++) inside[i] = ldexp(inside[i], q.exponent);
+        if (inside && inside != out) {
+            for (long i = 0; i < q.n && !status; i++) out[q.source[i]] = inside[i];
+            free(inside);
+        }
+    }
+    free(q.memory);
+    return status;
+}
+
+/* ---- the archive's boxes ----------------------------------------------------------------------------------------- */
+
+void ISA(hv_boxes_gain)(const hv_boxes *b, const double *z, long n, double *gains) {
+    for (long i = 0; i < n; i++) gains[i] = gain_point(b, z + i * b->d);
+}
+
+int ISA(hv_boxes_insert)(hv_boxes *b, const double *z, double *gain) {
+    tally t = {0};
+    int status = insert_point(b, z, &t);
+    *gain = t.total.sum + t.total.rest;
+    return status;
+}
