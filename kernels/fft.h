@@ -1,16 +1,16 @@
 /* A real fast Fourier transform for convolutions: split arrays (real parts, imaginary parts), Stockham order (no bit
-   reversal), radix 4 with one closing pass of radix 2, 3, 4 or 5, the even and odd samples of a real sequence packed
+   reversal), radix 4 with closing passes of radix 2, 3 and 5, the even and odd samples of a real sequence packed
    into one complex sequence of half its length.
 
-   Lengths: N = 2M real samples, M = 16 * 2^a, 16 * 3 * 2^a or 16 * 5 * 2^a. Twiddle factors come from long double
-   sines, so that on x86 each part is the correctly rounded double but for about one case in 2000, where it is off
-   by 0.5005 ulp. Stockham autosort: C. Temperton, J. Comput. Phys. 52 (1983) 1. */
+   Lengths: N = 2M real samples, M = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h.
+   Stockham autosort: C. Temperton, J. Comput. Phys. 52 (1983) 1. Error bound: fft_relative_error below. */
 #ifndef EVOCORE_FFT_H
 #define EVOCORE_FFT_H
 
 #include <math.h>
 #include <stdlib.h>
 #include "simd.h"
+#include "twiddles.h"
 
 #define FFT_MAX_PASSES 32
 
@@ -43,33 +43,11 @@ static inline double *take_staggered(double **at, long count) {
     return here;
 }
 
-static inline void fft_twiddle(long k, long n, double *re, double *im) {
-    /* Reduced to the first octant by integers, where long double sines are accurate relative to their value. */
-    k %= n;
-    int flip_im = 0, flip_re = 0, swap = 0;
-    if (2 * k > n) { k = n - k; flip_im = 1; }
-    if (4 * k > n) { k = n / 2 - k; flip_re = 1; }
-    if (8 * k > n) swap = 1;
-    const long double turn = 6.283185307179586476925286766559005768L;
-    long double c, s;
-    if (swap) { /* cos(t) = sin(pi/2 - t): n - 4k quarters */
-        long double t = turn * (long double)(n - 4 * k) / (4.0L * (long double)n);
-        c = sinl(t);
-        s = cosl(t);
-    } else {
-        long double t = turn * (long double)k / (long double)n;
-        c = cosl(t);
-        s = sinl(t);
-    }
-    *re = (double)(flip_re ? -c : c);
-    *im = (double)(flip_im ? s : -s);
-}
-
 /* The least admissible complex length m with 2 m >= n_real. */
 static inline long fft_good_half(long n_real) {
     long need = (n_real + 1) / 2, best = -1;
-    const long bases[3] = {16, 48, 80};
-    for (int b = 0; b < 3; b++) {
+    const long bases[8] = {16, 48, 80, 144, 240, 400, 720, 1200};
+    for (int b = 0; b < 8; b++) {
         long m = bases[b];
         while (m < need) m *= 2;
         if (best < 0 || m < best) best = m;
@@ -77,21 +55,31 @@ static inline long fft_good_half(long n_real) {
     return best;
 }
 
+/* The least power of two among them: what the error bound is proved for. */
+static inline long fft_binary_half(long n_real) {
+    long m = 16;
+    while (2 * m < n_real) m *= 2;
+    return m;
+}
+
 static inline void fft_free(fft_plan *p) {
     free(p->block);
     p->block = NULL;
 }
 
-/* 0, or -1 when there is no memory. m must come from fft_good_half. */
+/* 0, or -1 when there is no memory. m must come from fft_good_half or fft_binary_half. */
 static inline int fft_init(fft_plan *p, long m) {
     p->m = m;
     p->n_passes = 0;
+    p->block = NULL;
     long rest = m, s = 1, total = 0;
-    int odd = m % 3 == 0 ? 3 : m % 5 == 0 ? 5 : 1;
-    rest /= odd;
+    int threes = 0, fives = 0;
+    while (rest % 3 == 0) { threes++; rest /= 3; }
+    while (rest % 5 == 0) { fives++; rest /= 5; }
     while (rest % 4 == 0) { p->radix[p->n_passes++] = 4; rest /= 4; }
     if (rest == 2) p->radix[p->n_passes++] = 2;
-    if (odd > 1) p->radix[p->n_passes++] = odd;
+    while (threes--) p->radix[p->n_passes++] = 3;
+    while (fives--) p->radix[p->n_passes++] = 5;
     for (int i = 0; i < p->n_passes; i++) {
         long n = m / s;
         p->twiddle_at[i] = total;
@@ -99,8 +87,13 @@ static inline int fft_init(fft_plan *p, long m) {
         s *= p->radix[i];
     }
     long half = m / 2 + 1;
+    unit_roots roots;
+    if (unit_roots_init(&roots, 2 * m)) return -1;
     p->block = cache_aligned(2 * total + 2 * half + 2 * m + 6 * CACHE_STAGGER);
-    if (!p->block) return -1;
+    if (!p->block) {
+        unit_roots_free(&roots);
+        return -1;
+    }
     double *at = p->block;
     p->tr = take_staggered(&at, total);
     p->ti = take_staggered(&at, total);
@@ -113,12 +106,13 @@ static inline int fft_init(fft_plan *p, long m) {
         long n = m / s, q = n / p->radix[i];
         for (int j = 1; j < p->radix[i]; j++)
             for (long k = 0; k < q; k++) {
-                long at = p->twiddle_at[i] + (j - 1) * q + k;
-                fft_twiddle(j * k, n, p->tr + at, p->ti + at);
+                long to = p->twiddle_at[i] + (j - 1) * q + k;
+                unit_root(&roots, j * k * (2 * s), p->tr + to, p->ti + to);
             }
         s *= p->radix[i];
     }
-    for (long k = 0; k < half; k++) fft_twiddle(k, 2 * m, p->pr + k, p->pi + k);
+    for (long k = 0; k < half; k++) unit_root(&roots, k, p->pr + k, p->pi + k);
+    unit_roots_free(&roots);
     return 0;
 }
 
@@ -202,31 +196,48 @@ static inline void fft_pass2(long q, long s, const double *tr, const double *ti,
     }
 }
 
-/* Radix 3 and 5 close the transform (one butterfly column, no twiddles). */
-static inline void fft_pass3_last(long s, const double *xr, const double *xi, double *yr, double *yi) {
+/* Radix 3 and 5 close the transform; the butterflies of the column p = 0, all of the last pass, need no twiddles. */
+static inline __attribute__((always_inline)) void fft_column3(long s, long q, const int is_first, v4d w1r, v4d w1i,
+        v4d w2r, v4d w2i, const double *xr, const double *xi, double *yr, double *yi) {
     const v4d half = v4_set(0.5), h = v4_set(0.86602540378443864676);
     for (long k = 0; k < s; k += 4) {
-        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s + k), bi = v4_load(xi + s + k);
-        v4d cr = v4_load(xr + 2 * s + k), ci = v4_load(xi + 2 * s + k);
+        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s * q + k), bi = v4_load(xi + s * q + k);
+        v4d cr = v4_load(xr + 2 * s * q + k), ci = v4_load(xi + 2 * s * q + k);
         v4d tr = br + cr, ti = bi + ci, dr = (br - cr) * h, di = (bi - ci) * h;
         v4d mr = ar - half * tr, mi = ai - half * ti;
         v4_store(yr + k, ar + tr);
         v4_store(yi + k, ai + ti);
-        v4_store(yr + s + k, mr + di);
-        v4_store(yi + s + k, mi - dr);
-        v4_store(yr + 2 * s + k, mr - di);
-        v4_store(yi + 2 * s + k, mi + dr);
+        v4d r1 = mr + di, i1 = mi - dr, r2 = mr - di, i2 = mi + dr;
+        if (!is_first) {
+            FFT_TIMES(r1, i1, w1r, w1i, r1, i1);
+            FFT_TIMES(r2, i2, w2r, w2i, r2, i2);
+        }
+        v4_store(yr + s + k, r1);
+        v4_store(yi + s + k, i1);
+        v4_store(yr + 2 * s + k, r2);
+        v4_store(yi + 2 * s + k, i2);
     }
 }
 
-static inline void fft_pass5_last(long s, const double *xr, const double *xi, double *yr, double *yi) {
+static inline void fft_pass3(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
+                             double *yr, double *yi) {
+    const v4d none = v4_set(0.0);
+    fft_column3(s, q, 1, none, none, none, none, xr, xi, yr, yi);
+    for (long p = 1; p < q; p++)
+        fft_column3(s, q, 0, v4_set(tr[p]), v4_set(ti[p]), v4_set(tr[q + p]), v4_set(ti[q + p]), xr + s * p,
+                    xi + s * p, yr + 3 * s * p, yi + 3 * s * p);
+}
+
+static inline __attribute__((always_inline)) void fft_column5(long s, long q, const int is_first, const v4d *wr,
+        const v4d *wi, const double *xr, const double *xi, double *yr, double *yi) {
     const v4d c1 = v4_set(0.30901699437494742410), c2 = v4_set(-0.80901699437494742410);
     const v4d s1 = v4_set(0.95105651629515357212), s2 = v4_set(0.58778525229247312917);
+    const long t = s * q;
     for (long k = 0; k < s; k += 4) {
-        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s + k), bi = v4_load(xi + s + k);
-        v4d cr = v4_load(xr + 2 * s + k), ci = v4_load(xi + 2 * s + k);
-        v4d dr = v4_load(xr + 3 * s + k), di = v4_load(xi + 3 * s + k);
-        v4d er = v4_load(xr + 4 * s + k), ei = v4_load(xi + 4 * s + k);
+        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + t + k), bi = v4_load(xi + t + k);
+        v4d cr = v4_load(xr + 2 * t + k), ci = v4_load(xi + 2 * t + k);
+        v4d dr = v4_load(xr + 3 * t + k), di = v4_load(xi + 3 * t + k);
+        v4d er = v4_load(xr + 4 * t + k), ei = v4_load(xi + 4 * t + k);
         v4d pr = br + er, pi = bi + ei, qr = cr + dr, qi = ci + di;
         v4d mr = br - er, mi = bi - ei, nr = cr - dr, ni = ci - di;
         v4d fr = ar + c1 * pr + c2 * qr, fi = ai + c1 * pi + c2 * qi;
@@ -235,14 +246,25 @@ static inline void fft_pass5_last(long s, const double *xr, const double *xi, do
         v4d lr = s2 * mr - s1 * nr, li = s2 * mi - s1 * ni;
         v4_store(yr + k, ar + pr + qr);
         v4_store(yi + k, ai + pi + qi);
-        v4_store(yr + s + k, fr + hi);
-        v4_store(yi + s + k, fi - hr);
-        v4_store(yr + 2 * s + k, gr + li);
-        v4_store(yi + 2 * s + k, gi - lr);
-        v4_store(yr + 3 * s + k, gr - li);
-        v4_store(yi + 3 * s + k, gi + lr);
-        v4_store(yr + 4 * s + k, fr - hi);
-        v4_store(yi + 4 * s + k, fi + hr);
+        v4d r[4] = {fr + hi, gr + li, gr - li, fr - hi}, i[4] = {fi - hr, gi - lr, gi + lr, fi + hr};
+        for (int j = 0; j < 4; j++) {
+            if (!is_first) FFT_TIMES(r[j], i[j], wr[j], wi[j], r[j], i[j]);
+            v4_store(yr + (j + 1) * s + k, r[j]);
+            v4_store(yi + (j + 1) * s + k, i[j]);
+        }
+    }
+}
+
+static inline void fft_pass5(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
+                             double *yr, double *yi) {
+    v4d wr[4] = {{0}}, wi[4] = {{0}};
+    fft_column5(s, q, 1, wr, wi, xr, xi, yr, yi);
+    for (long p = 1; p < q; p++) {
+        for (int j = 0; j < 4; j++) {
+            wr[j] = v4_set(tr[j * q + p]);
+            wi[j] = v4_set(ti[j * q + p]);
+        }
+        fft_column5(s, q, 0, wr, wi, xr + s * p, xi + s * p, yr + 5 * s * p, yi + 5 * s * p);
     }
 }
 
@@ -256,8 +278,8 @@ static inline void fft_complex(const fft_plan *p, double *re, double *im) {
         if (i == 0) fft_pass4_first(p->m, tr, ti, ar, ai, br, bi);
         else if (p->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
         else if (p->radix[i] == 2) fft_pass2(q, s, tr, ti, ar, ai, br, bi);
-        else if (p->radix[i] == 3) fft_pass3_last(s, ar, ai, br, bi);
-        else fft_pass5_last(s, ar, ai, br, bi);
+        else if (p->radix[i] == 3) fft_pass3(q, s, tr, ti, ar, ai, br, bi);
+        else fft_pass5(q, s, tr, ti, ar, ai, br, bi);
         double *t = ar; ar = br; br = t;
         t = ai; ai = bi; bi = t;
         s *= p->radix[i];
