@@ -244,8 +244,17 @@ def read_ledger(path: str | os.PathLike[str]) -> list[Event]:
     return events
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, *, sync_entry: bool = True) -> None:
     """Write a file so that a reader, or the next start after a kill, sees all of it or the old one.
+
+    Parameters
+    ----------
+    path : Path
+        Where.
+    content : bytes
+        What.
+    sync_entry : bool
+        Put the folder's entry on the disk as well; whoever writes many files does that once, with `sync_folder`.
 
     Raises
     ------
@@ -265,7 +274,8 @@ def write_file(path: Path, content: bytes) -> None:
         raise InfrastructureError(
             f"expected to write {len(content)} bytes, got {_reason(error)}: {path}; make room, then resume the run"
         ) from error
-    sync_folder(path.parent)
+    if sync_entry:
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -191,6 +191,7 @@ class Evolution:
             self._rescore()
 
     def _begin_epoch(self, number: int) -> None:
+        self._rundir.sync_programs()
         plan, pool = self._setting.plan, self._journal.history.pool
         is_warm = number > 0 or (plan.n_warm > 0 and bool(pool.members))
         starts = warm_starts(pool, plan.n_warm + plan.n_reserve + plan.n_validation) if is_warm else ()
@@ -297,6 +298,7 @@ class Evolution:
             if island in self.forest.pending():
                 continue
             self._record_proposal(propose(self.forest, island, number, how))
+        self._rundir.sync_programs()
         self._journal.ledger.sync()
         return {island: one for island, one in self.forest.proposals.items() if one.round == number}
 

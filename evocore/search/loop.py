@@ -218,6 +218,7 @@ class Run:
             program=tuple(os.path.abspath(name) for name in config.program),
             start=None if config.start is None else os.path.abspath(config.start),
         )
+        _check_mutators(config)
         programs = _initial_programs(problem, config)
         start = None if config.start is None else _read_start(problem, Path(config.start))
         verifier = Verifier(problem)
@@ -361,9 +362,6 @@ class Run:
     def _make_evolution(self, tasks: TaskBook, evaluator: Evaluator) -> Evolution:
         from evocore.mutators import MUTATORS, fingerprint
 
-        unknown = sorted(set(self.config.mutators) - set(MUTATORS))
-        if unknown:
-            raise ConfigError(f"expected mutators among {', '.join(sorted(MUTATORS))}, got {', '.join(unknown)}")
         setting = Setting(
             config=self.config,
             plan=self.plan,
@@ -579,6 +577,14 @@ def _interruptible(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+
+
+def _check_mutators(config: RunConfig) -> None:
+    from evocore.mutators import MUTATORS
+
+    unknown = sorted(set(config.mutators) - set(MUTATORS))
+    if unknown:
+        raise ConfigError(f"expected mutators among {', '.join(sorted(MUTATORS))}, got {', '.join(unknown)}")
 
 
 def _initial_programs(problem: Problem, config: RunConfig) -> tuple[tuple[str, str, str], ...]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from evocore.errors import ConfigError, InfrastructureError, InputError
-from evocore.ledger import write_file
+from evocore.ledger import sync_folder, write_file
 
 _FOLDERS = ("programs", "constructions", "snapshots", "winners")
 
@@ -93,13 +93,17 @@ class RunDir:
         return self.path / "verdict.json"
 
     def save_program(self, source: str) -> str:
-        """Keep a program's text; returns its SHA-256."""
+        """Keep a program's text; returns its SHA-256. `sync_programs` makes sure of its place in the folder."""
         content = source.encode()
         sha = hashlib.sha256(content).hexdigest()
         path = self.path / self.program_file(sha)
         if not path.exists():
-            write_file(path, content)
+            write_file(path, content, sync_entry=False)
         return sha
+
+    def sync_programs(self) -> None:
+        """Put the entries of all programs on the disk."""
+        sync_folder(self.path / "programs")
 
     def save_construction(self, payload: dict[str, Any]) -> str:
         """Keep a construction in the arena's schema; returns the SHA-256 of the file."""

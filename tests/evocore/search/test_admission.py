@@ -109,7 +109,7 @@ def test_the_verdict_names_who_is_in_the_way():
 
 def counted(point, others):
     """Cells of a grid of 1/6 that the point's box covers and no other box does."""
-    cells = itertools.product(*(range(int(round(v * 6))) for v in point))
+    cells = itertools.product(*(range(round(v * 6)) for v in point))
     return sum(all(any(o <= c for o, c in zip(other, cell, strict=True)) for other in others) for cell in cells) / 6**3
 
 

@@ -1,5 +1,7 @@
 """The islands' rounds over made-up attempts: replay, order of completion, resume, presets, epochs."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -94,7 +96,7 @@ def test_epochs_bring_new_warm_tasks_and_score_the_fronts_again(tmp_path, made_u
     assert all(len(data["search"]) == 2 for data in epochs[1:])
     cold = epochs[0]["search"][0]
     assert all(data["search"][0] == cold for data in epochs)
-    changes = sum(old["search"] != new["search"] for old, new in zip(epochs[1:], epochs[2:], strict=False))
+    changes = sum(old["search"] != new["search"] for old, new in itertools.pairwise(epochs[1:]))
     assert sum(kind == "rescored" for kind, _ in told) == 1 + changes
 
 
@@ -154,7 +156,7 @@ def test_mutators_can_be_chosen_and_unknown_ones_are_named(tmp_path, made_up):
     made_up.run(tmp_path / "run", made_up.Recording(), max_rounds=2, mutators=("grammar-tune",))
     told = made_up.decisions(tmp_path / "run")
     assert {data["operator"] for kind, data in told if kind == "proposal"} == {"grammar-tune"}
-    with pytest.raises(ConfigError, match="among .*grammar-tune.*, got grammer"):
+    with pytest.raises(ConfigError, match=r"among .*grammar-tune.*, got grammer"):
         made_up.run(tmp_path / "other", made_up.Recording(), mutators=("grammer",))
 
 

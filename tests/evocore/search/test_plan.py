@@ -14,7 +14,13 @@ def planned(budget, cores=2, **settings):
 
 @pytest.mark.parametrize(
     ("budget", "task", "attempts", "epoch"),
-    [("2m", 2.0, 1, 20.0), ("10m", 5.0, 1, 100.0), ("1h", 30.0, 3, 600.0), ("10h", 60.0, 3, 6000.0), ("30s", 2.0, 1, 5.0)],
+    [
+        ("2m", 2.0, 1, 20.0),
+        ("10m", 5.0, 1, 100.0),
+        ("1h", 30.0, 3, 600.0),
+        ("10h", 60.0, 3, 6000.0),
+        ("30s", 2.0, 1, 5.0),
+    ],
 )
 def test_tasks_and_epochs_follow_from_the_budget(budget, task, attempts, epoch):
     plan = planned(budget)
