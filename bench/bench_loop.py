@@ -2,8 +2,8 @@
 
 Attempts are made up in no time, so all that is left is the loop: selection, mutation, the contract, admission, the
 ledger with its syncs, the pool. Overhead is given per evaluation (one attempt on one task; a child takes two), over the
-last nodes before each mark: wall time, CPU time of the process, and the part that mutation takes. Before a number is told, the ledger is
-replayed and must give the forest that the run had.
+last nodes before each mark: wall time, CPU time of the process, and the part of the wall time that mutation takes.
+Before a number is told, the ledger is replayed and must give the forest that the run had.
 """
 
 from __future__ import annotations

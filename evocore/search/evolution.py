@@ -11,13 +11,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from evocore.ledger import write_file
 from evocore.mutators.base import NoChild
 from evocore.search.admission import admit
 from evocore.search.curriculum import TaskBook, fronts, rescoring_limit, warm_starts
 from evocore.search.evaluation import Evaluator, Request, attempt_seed, evaluation_key
 from evocore.search.fitness import Caps, compare
+from evocore.search.orchestrator import (
+    Curriculum,
+    Decision,
+    Graft,
+    Reassign,
+    Settings,
+    Speciate,
+    action_from_json,
+    action_to_json,
+    diagnose,
+    new_tasks,
+    view_of,
+    why_impossible,
+)
 from evocore.search.rounds import CROSS, Breeding, Draft, proposal_event, propose, rng_for
 from evocore.search.selection import Etas, dissimilar
+from evocore.search.snapshot import island_snapshot, population_snapshot, records_of
 from evocore.search.stopping import Clock, Stop, Stopped
 
 if TYPE_CHECKING:
@@ -33,6 +49,7 @@ _BARREN_ROUNDS = 25
 _ROOT_TRIES = 5
 _RESERVE_COLD = 1000
 _VALIDATION_COLD = 2000
+_AXES = ("accuracy", "time saved", "memory saved")
 
 Fingerprint = Callable[[str], str]
 
@@ -153,9 +170,7 @@ class Evolution:
         """
         self._check_limits()
         self._renew_epoch()
-        for number in sorted(self.forest.islands):
-            if self.forest.islands[number].stall >= self._setting.config.patience:
-                self._help(number)
+        self._help_stalled()
         number = self.forest.round + 1
         proposals = self._propose_all(number)
         children = {island: one for island, one in sorted(proposals.items()) if one.sha is not None}
@@ -203,6 +218,8 @@ class Evolution:
         validation = list(self.forest.validation_tasks)
         if plan.n_validation and not validation:
             validation = [self._tasks.cold(_VALIDATION_COLD + i, "validation") for i in range(plan.n_validation)]
+        if self.forest.nodes:
+            self.write_snapshots()
         self._journal.record(
             "epoch",
             {
@@ -405,9 +422,64 @@ class Evolution:
         tasks = self.forest.validation_tasks or self.forest.search_tasks
         return 0.0 if best is None else self.forest.noise(best, tasks)
 
-    def _help(self, island: int) -> None:
-        """Let the orchestrator diagnose a stalled island and carry its actions out."""
-        self._journal.record("decision", {"island": island, "diagnosis": "none", "actions": []}, sync=True)
+    # help for stalled islands
+
+    def _help_stalled(self) -> None:
+        """Let the orchestrator look at each stalled island, and carry out what it says."""
+        settings = Settings(self._setting.config.patience, self._setting.config.epsilon)
+        self._act()
+        for number in sorted(self.forest.islands):
+            if self.forest.islands[number].stall < settings.patience:
+                continue
+            if self._setting.preset.orchestrator:
+                decision = diagnose(view_of(self.forest, sorted(self._setting.mutators)), number, settings)
+            else:
+                decision = Decision(self.forest.round, number, ())
+            self._journal.record("decision", decision.to_json(), sync=True)
+            for finding in decision.findings:
+                self._say(f"Island {number}: {finding.evidence}; {finding.action.kind}.")
+            self._act()
+
+    def _act(self) -> None:
+        """Carry out the actions of the last decision that are still due; each is one event."""
+        while self.forest.due_actions:
+            action = action_from_json(self.forest.due_actions[0])
+            reason = why_impossible(view_of(self.forest, sorted(self._setting.mutators)), action)
+            if reason is not None:
+                self._journal.record("skipped", {"action": action_to_json(action), "reason": reason})
+                continue
+            match action:
+                case Graft(donor, island):
+                    self._journal.record("graft", {"island": island, "donor": donor})
+                case Reassign(islands, mutator):
+                    self._journal.record("reassign", {"islands": list(islands), "mutator": mutator})
+                case Speciate(node, mutator):
+                    number = max(self.forest.islands) + 1
+                    self._journal.record("speciate", {"root": node, "island": number, "mutator": mutator})
+                case Curriculum(tasks, probe):
+                    self._change_tasks(tasks, probe)
+
+    def _change_tasks(self, tasks: tuple[str, ...], probe: tuple[str, ...]) -> None:
+        """Try the islands' bests on tasks that nobody was scored on, then search on the tasks of the highest regret."""
+        forest = self.forest
+        if probe:
+            bests = (forest.best(island) for island in sorted(forest.islands))
+            shas = [forest.nodes[node].source_sha for node in bests if node is not None]
+            self._evaluate(shas, probe)
+            self._pool_found(shas, probe)
+            tasks = new_tasks(view_of(forest, sorted(self._setting.mutators)))
+        known = dict.fromkeys((*forest.search_tasks, *forest.reserve_tasks))
+        reserve = [task for task in known if task not in tasks]
+        self._journal.record("curriculum", {"search": list(tasks), "reserve": reserve}, sync=True)
+
+    def write_snapshots(self) -> None:
+        """Write the forest as Markdown, a file an island and one for all, for people and for mutators that read."""
+        islands, nodes = records_of(self.forest)
+        folder = self._rundir.path / "snapshots"
+        for island in islands:
+            text = island_snapshot(island, nodes, _AXES)
+            write_file(folder / f"island-{island.number}.md", text.encode(), sync_entry=False)
+        write_file(folder / "population.md", population_snapshot(islands, nodes, _AXES).encode())
 
     # attempts
 

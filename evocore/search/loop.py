@@ -513,6 +513,8 @@ class Run:
         if history.best is not None:
             self._check_winner(history.best)
             write_winners(self.rundir)
+        if self._evolution is not None and self.journal.forest.nodes:
+            self._evolution.write_snapshots()
         self.journal.record("end", {"reason": self._stop.reason or "time"}, sync=True)
         self._ledger.close()
         write_report(self.rundir.path)

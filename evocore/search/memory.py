@@ -17,8 +17,9 @@ The kinds that the forest reads, with their fields; others pass by.
 ``node``        round, island, parent, co_parent, sha, operator, description, fitness, gains, admitted, verdict
 ``round``       number, islands: {island: {best, stall, improved}}
 ``rescored``    islands: {island: best}, after the search set changed
-``decision``    island, diagnosis, …: the orchestrator was called for it, its stall counter starts anew
-``reassign``    island, mutator
+``decision``    island, findings, …: the orchestrator was called for it, its stall counter starts anew
+``skipped``     an action of the decision that could not be carried out
+``reassign``    islands, mutator
 ``graft``       island, donor
 ``speciate``    root, island (the new one), mutator
 ``curriculum``  search, reserve (task hashes)
@@ -233,6 +234,8 @@ class Forest:
         The last round that is committed as a whole.
     last_selected : dict of node id to round
         When a node was last taken for a parent.
+    due_actions : list
+        Actions of the orchestrator's last decision that are not carried out yet.
     """
 
     def __init__(self) -> None:
@@ -254,6 +257,7 @@ class Forest:
         self.committed: set[int] = set()
         self.last_selected: dict[int, int] = {}
         self.fingerprints: set[str] = set()
+        self.due_actions: list[Mapping[str, Any]] = []
         self.reshaped = 0
         self._island_of: dict[int, int] = {}
         self._children: dict[int, list[int]] = {}
@@ -362,9 +366,10 @@ class Forest:
         self.reserve_tasks = tuple(data["reserve"])
         self.validation_tasks = tuple(data["validation"])
 
-    def _curriculum(self, _seq: int, data: Mapping[str, Any]) -> None:
+    def _curriculum(self, seq: int, data: Mapping[str, Any]) -> None:
         self.search_tasks = tuple(data["search"])
         self.reserve_tasks = tuple(data["reserve"])
+        self._done(seq, data)
 
     def _island(self, _seq: int, data: Mapping[str, Any]) -> None:
         number = data["number"]
@@ -462,14 +467,22 @@ class Forest:
 
     def _decision(self, _seq: int, data: Mapping[str, Any]) -> None:
         self.islands[data["island"]].stall = 0
+        self.due_actions = [finding["action"] for finding in data["findings"]]
 
-    def _reassign(self, _seq: int, data: Mapping[str, Any]) -> None:
-        self.islands[data["island"]].mutator = data["mutator"]
+    def _done(self, _seq: int, _data: Mapping[str, Any]) -> None:
+        if self.due_actions:
+            del self.due_actions[0]
 
-    def _graft(self, _seq: int, data: Mapping[str, Any]) -> None:
+    def _reassign(self, seq: int, data: Mapping[str, Any]) -> None:
+        for number in data["islands"]:
+            self.islands[number].mutator = data["mutator"]
+        self._done(seq, data)
+
+    def _graft(self, seq: int, data: Mapping[str, Any]) -> None:
         self.islands[data["island"]].graft_from = data["donor"]
+        self._done(seq, data)
 
-    def _speciate(self, _seq: int, data: Mapping[str, Any]) -> None:
+    def _speciate(self, seq: int, data: Mapping[str, Any]) -> None:
         moved = set(self.subtree(data["root"]))
         old = self.islands[self.island_of(data["root"])]
         new = Island(data["island"], data["mutator"], "speciate", improved_round=self.round)
@@ -481,6 +494,7 @@ class Forest:
         for node in moved:
             self._island_of[node] = new.number
         self.reshaped += 1
+        self._done(seq, data)
 
 
 def _mean(attempts: list[TaskScore]) -> TaskScore:
@@ -507,6 +521,7 @@ _FOLDS = {
     "round": Forest._round,
     "rescored": Forest._rescored,
     "decision": Forest._decision,
+    "skipped": Forest._done,
     "reassign": Forest._reassign,
     "graft": Forest._graft,
     "speciate": Forest._speciate,

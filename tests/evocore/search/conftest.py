@@ -89,7 +89,7 @@ def decisions(run_dir):
         if event.kind == "node"
     }
     kinds = {"island", "proposal", "node", "round", "epoch", "task", "curriculum", "decision", "reassign", "graft"}
-    kinds |= {"speciate", "rescored", "construction"}
+    kinds |= {"speciate", "skipped", "rescored", "construction"}
     told = []
     for event in events:
         if event.kind in kinds:

@@ -163,3 +163,29 @@ def test_mutators_can_be_chosen_and_unknown_ones_are_named(tmp_path, made_up):
 def test_unknown_presets_are_named():
     with pytest.raises(ConfigError, match=r"adaptive, best-of-n, milo, population, refine.*did you mean refine"):
         RunConfig.create({"problem": "p", "preset": "refined"})
+
+
+def test_stalled_islands_get_what_the_orchestrator_decides(tmp_path, made_up):
+    settings = {"max_rounds": 6, "patience": 1}
+    made_up.run(tmp_path / "whole", made_up.Recording(), **settings)
+    told = made_up.decisions(tmp_path / "whole")
+    carried_out = {"graft", "reassign", "speciate", "curriculum"}
+    due = [finding["action"]["kind"] for kind, data in told if kind == "decision" for finding in data["findings"]]
+    assert due
+    assert [kind for kind, _ in told if kind in carried_out] == due
+    grafted = [(data["island"], data["donor"]) for kind, data in told if kind == "graft"]
+    crossed = [data for kind, data in told if kind == "proposal" and data["co_parent"] is not None]
+    assert any(data["operator"] == "grammar-cross" for data in crossed)
+    assert grafted
+    with pytest.raises(OSError, match="went away"):
+        made_up.run(tmp_path / "broken", made_up.Recording(fails_at=25), **settings)
+    made_up.resume(tmp_path / "broken", made_up.Recording())
+    assert made_up.decisions(tmp_path / "broken") == told
+    assert (tmp_path / "whole" / "snapshots" / "population.md").read_text().startswith("# Population")
+
+
+def test_presets_without_an_orchestrator_only_start_counting_anew(tmp_path, made_up):
+    made_up.run(tmp_path / "run", made_up.Recording(), max_rounds=4, patience=1, preset="adaptive")
+    decisions = [data for kind, data in made_up.decisions(tmp_path / "run") if kind == "decision"]
+    assert decisions
+    assert all(data["findings"] == [] for data in decisions)

@@ -198,9 +198,12 @@ def test_a_decision_starts_the_stall_counter_anew_and_a_graft_lasts_one_proposal
     story.score("a", "t", 0.5)
     root = story.node("a")
     story.close(1, i0=(0.5, 3), i1=(0.0, 3))
+    story.tell("decision", island=0, findings=[{"action": {"kind": name}} for name in ("graft", "reassign")])
+    assert [action["kind"] for action in story.forest.due_actions] == ["graft", "reassign"]
     story.tell("graft", island=0, donor=1)
-    story.tell("decision", island=0)
-    story.tell("reassign", island=1, mutator="cross")
+    assert [action["kind"] for action in story.forest.due_actions] == ["reassign"]
+    story.tell("reassign", islands=[1], mutator="cross")
+    assert story.forest.due_actions == []
     assert (story.forest.islands[0].stall, story.forest.islands[1].stall) == (0, 3)
     assert story.forest.islands[0].graft_from == 1
     assert story.forest.islands[1].mutator == "cross"
