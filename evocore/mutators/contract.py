@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evocore.mutators.declarations import Malformed, is_stage_list, read_stages, read_tunable
-from evocore.mutators.names import Names, imported_as, names_in
+from evocore.mutators.names import Names, imported_as, names_in, nodes_in
 
 ENTRY_POINT = "optimize"
 PARAMETERS = ("problem", "start", "seed", "deadline", "offer")
@@ -109,9 +109,9 @@ def check_program(
 
     Examples
     --------
-    >>> check_program("def optimize(problem, start, seed, deadline, offer):\\n    return start\\n")
+    >>> check_program("def optimize(problem, start, seed, deadline, offer):\n    return start\n")
     []
-    >>> check_program("def optimize(problem, start, seed, deadline, offer):\\n    return stort\\n")
+    >>> check_program("def optimize(problem, start, seed, deadline, offer):\n    return stort\n")
     ['line 2: stort is not defined']
     """
     return Contract(max_bytes, max_literals, bank_names).broken_by(source)
@@ -151,7 +151,7 @@ def fingerprint(source: str) -> str:
         The text is not Python.
     """
     tree = parse(source)
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Constant):
             node.kind = None  # u"" is ""
         body = getattr(node, "body", None)
@@ -170,7 +170,7 @@ def _docstring(node: ast.AST) -> ast.Constant | None:
 
 
 def _broken(tree: ast.Module, contract: Contract) -> Reasons:
-    nodes = list(ast.walk(tree))
+    nodes = nodes_in(tree)
     names = names_in(tree)
     yield from _entry_point(tree, names)
     yield from _imports(nodes)
@@ -271,7 +271,7 @@ def _binds_as_it_goes(statement: ast.stmt) -> bool:
     is_assignment = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
     if not is_definition and not is_assignment:
         return True
-    return is_assignment and any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement))
+    return is_assignment and any(isinstance(node, ast.NamedExpr) for node in nodes_in(statement))
 
 
 def _declarations(tree: ast.Module) -> tuple[list[ast.stmt], list[tuple[int, str]]]:
@@ -320,10 +320,10 @@ def _stage_functions(tree: ast.Module, names: list[Names]) -> Reasons:
 
 def _hard_coded(nodes: list[ast.AST], declarations: list[ast.stmt], contract: Contract) -> Reasons:
     docstrings = {id(_docstring(node)) for node in nodes}
-    exempt = {id(inner) for one in declarations for inner in ast.walk(one)}
+    exempt = {id(inner) for one in declarations for inner in nodes_in(one)}
     indices = _indices(nodes)
     displays = [n for n in nodes if isinstance(n, ast.List | ast.Tuple | ast.Set | ast.Dict) and id(n) not in indices]
-    in_display = {id(inner) for display in displays for inner in ast.walk(display)}
+    in_display = {id(inner) for display in displays for inner in nodes_in(display)}
     n_literals, n_characters = 0, 0
     constants = sorted((node for node in nodes if isinstance(node, ast.Constant)), key=lambda node: node.lineno)
     for node in constants:

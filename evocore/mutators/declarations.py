@@ -4,14 +4,14 @@ import ast
 import math
 from dataclasses import dataclass
 
-from evocore.errors import ConfigError
+from evocore.errors import ConfigError, EvocoreError
 from evocore.optim.tunables import Choice, Literal, Range
 
 STAGES = "STAGES"
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-class Malformed(Exception):
+class Malformed(EvocoreError):
     """A declaration that does not read as one; `str` of it is a sentence without the line."""
 
     def __init__(self, line: int, reason: str) -> None:
