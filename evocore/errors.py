@@ -10,7 +10,8 @@
     └── InfrastructureError        the machine failed, not the input (exit code 3)
         ├── VerifierUnavailable    the verifier process does not start or does not answer
         ├── SandboxUnavailable     no sandbox can be had on this machine
-        └── LedgerCorrupt          the ledger's hash chain is broken; says at which line
+        ├── LedgerCorrupt          the ledger's hash chain is broken; says at which line
+        └── KernelFault            a compiled kernel failed its own check
 
 Messages are one sentence: expected what, got what, at which place, and the remedy where the cause is known.
 """
@@ -54,3 +55,7 @@ class SandboxUnavailable(InfrastructureError):
 
 class LedgerCorrupt(InfrastructureError):
     """The ledger's hash chain is broken."""
+
+
+class KernelFault(InfrastructureError):
+    """A compiled kernel failed its own check: the machine computed wrongly."""

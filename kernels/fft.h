@@ -395,4 +395,106 @@ static inline __attribute__((always_inline)) void fft_combine(const fft_plan *p,
     }
 }
 
+/* ---- the error bound ------------------------------------------------------------------------------------------- */
+
+/* A bound on max_k |c_k computed - c_k| / (|x|_2 |y|_2) for the convolution or correlation c of x and y by fft_forward,
+   fft_combine and fft_backward, for lengths that are powers of two and entries scaled to at most 1 in size.
+
+   u = 2^-53. A complex sum is off by a factor 1 + d, |d| <= u (both parts are). A complex product with a rounded root of
+   unity is off by 1 + d, |d| <= g = (1 + r)(1 + sqrt5 u) - 1: sqrt5 u for the product (Brent, Percival, Zimmermann,
+   Math. Comp. 76 (2007) 1469, no fused operations), r = u (1 + 2^-42) for the root (twiddles.h).
+
+   A radix-4 pass is two radix-2 stages of additions (its inner factor -i is exact) and one product; a radix-2 pass is one
+   of each; unpacking a real transform is two stages of additions and one product, packing likewise. So every path from
+   an entry to a result meets A = log2(m) + 2 sums and M = passes + 1 products, forward as backward: factors 1 + d with
+   |d| <= t = (1 + u)^A (1 + g)^M - 1.
+
+   Forward, in the 2-norm: a stage is sqrt2 times a unitary map and its error is at most u (sums) or g (products) times
+   the norm of what it returns, so that |X computed - X|_2 <= t |X|_2 (the theorem of Brisebarre, Joldes, Muller,
+   Nanes, Picot, ACM Trans. Math. Softw. 46 (2020) 11, has this form for radix 2). Products of bins: another factor 1 + d,
+   |d| <= sqrt5 u. By Cauchy-Schwarz the bins of the product are off by at most ((1+t)^2 (1+sqrt5 u) - 1) N |x| |y| in
+   the 1-norm, and an exact inverse makes of that N^-1 times as much in the maximum norm (C. Percival, Math. Comp. 72
+   (2003) 387). Backward, in the maximum norm: every result is a sum over all bins times a root of unity times its path's
+   factors; packing sends each bin along two paths, so that the weights add up to at most 2 N^-1 times the 1-norm of the
+   bins. Scaling by a power of two is exact. Together
+
+       (1 + t)^2 (1 + sqrt5 u) (1 + 2 t) - 1,
+
+   evaluated with log1p and expm1 because 1 + u is not a double. Underflow adds less than 2^-900 in absolute terms where
+   the largest entry is at least 1/2; that, and the rounding of this evaluation and of the norms, is what the closing
+   factor is for. Cross products of r accumulated spectra add (r - 1) u. */
+static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
+    const double u = 1.1102230246251565e-16, product = 2.2360679774997900 * u;
+    double log2_m = 0.0;
+    for (long m = p->m; m > 1; m /= 2) log2_m += 1.0;
+    double g = log1p(u * (1.0 + 0x1p-42)) + log1p(product);
+    double t = (log2_m + 2.0) * log1p(u) + (double)(p->n_passes + 1) * g;
+    double whole = 2.0 * t + log1p(product) + log1p(2.0 * expm1(t)) + (double)(n_accumulated - 1) * log1p(u);
+    return expm1(whole) * 1.001;
+}
+
+/* ---- the self-check -------------------------------------------------------------------------------------------- */
+
+/* Sum of c_k zeta^k at zeta = exp(i), no root of unity of any order, by 16 interleaved Horner chains; zeta^0 .. zeta^16
+   are given. |computed - true| <= fft_point_error(n) * sum |c_k|. */
+typedef struct { double re[17], im[17]; } fft_point;
+
+static inline void fft_point_init(fft_point *z) {
+    for (int k = 0; k <= 16; k++) {
+        z->re[k] = cos((double)k);
+        z->im[k] = sin((double)k);
+    }
+}
+
+/* Each step multiplies (sqrt5 u, and 2 u for the power, whose parts the library rounds to 1 ulp) and adds (u): under
+   6 u; the closing sum of 16 chains adds under 40 u. */
+static inline double fft_point_error(long n) { return (6.0 * ((double)n / 16.0 + 1.0) + 40.0) * 1.1102230246251565e-16; }
+
+static inline void fft_evaluate(const fft_point *z, const double *c, long n, double *re, double *im) {
+    const v4d wr = v4_set(z->re[16]), wi = v4_set(z->im[16]);
+    v4d ar[4] = {{0}}, ai[4] = {{0}};
+    long k = n / 16 * 16;
+    double last[16] = {0};
+    for (long i = k; i < n; i++) last[i - k] = c[i];
+    for (int j = 0; j < 4; j++) ar[j] = v4_load(last + 4 * j);
+    for (k -= 16; k >= 0; k -= 16)
+        for (int j = 0; j < 4; j++) {
+            v4d r = ar[j] * wr - ai[j] * wi, i = ar[j] * wi + ai[j] * wr;
+            ar[j] = r + v4_load(c + k + 4 * j);
+            ai[j] = i;
+        }
+    double sr = 0.0, si = 0.0;
+    for (int j = 0; j < 16; j++) {
+        double r = ar[j / 4][j % 4], i = ai[j / 4][j % 4];
+        sr += r * z->re[j] - i * z->im[j];
+        si += r * z->im[j] + i * z->re[j];
+    }
+    *re = sr;
+    *im = si;
+}
+
+/* Whether c, n_lags values that begin at lag `first` (0, or -(n_y - 1) for correlations), are the products of x and y, up to
+   `error` a lag and the rounding of the check itself. A fault in any lag shows, at its full size. */
+static inline int fft_holds(const fft_point *z, const double *x, long n_x, const double *y, long n_y, const double *c,
+                            long n_lags, int is_correlation, double error) {
+    double xr, xi, yr, yi, cr, ci, x_sum = 0.0, y_sum = 0.0;
+    fft_evaluate(z, x, n_x, &xr, &xi);
+    x_sum = array_sum_abs(x, n_x);
+    if (x == y && n_x == n_y) {
+        yr = xr; yi = xi; y_sum = x_sum;
+    } else {
+        fft_evaluate(z, y, n_y, &yr, &yi);
+        y_sum = array_sum_abs(y, n_y);
+    }
+    if (is_correlation) { /* sum c_k zeta^(k - (n_y - 1)) = x(zeta) conj(y(zeta)) */
+        double t = (double)(n_y - 1), tr = cos(t), ti = sin(t), r = yr * tr + yi * ti;
+        yi = yr * ti - yi * tr;
+        yr = r;
+    }
+    fft_evaluate(z, c, n_lags, &cr, &ci);
+    double gap = fabs(cr - (xr * yr - xi * yi)) + fabs(ci - (xr * yi + xi * yr));
+    double rounding = fft_point_error(n_lags) + 2.0 * (fft_point_error(n_x) + fft_point_error(n_y)) + 1e-14;
+    return gap <= 2.0 * (rounding * x_sum * y_sum + error * (double)n_lags * (1.0 + fft_point_error(n_lags)));
+}
+
 #endif

@@ -92,6 +92,19 @@ static inline double array_sum(const double *a, long n) {
     return s;
 }
 
+static inline double array_sum_abs(const double *a, long n) {
+    const v4i sign = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    v4d s0 = {0}, s1 = {0};
+    long i = 0;
+    for (; i + 8 <= n; i += 8) {
+        s0 += (v4d)((v4i)v4_load(a + i) & sign);
+        s1 += (v4d)((v4i)v4_load(a + i + 4) & sign);
+    }
+    double s = v4_sum(s0 + s1);
+    for (; i < n; i++) s += a[i] < 0.0 ? -a[i] : a[i];
+    return s;
+}
+
 static inline void array_axpy(double *y, double a, const double *x, long n) {
     v4d va = v4_set(a);
     long i = 0;

@@ -5,6 +5,9 @@ that is too large for carries (Kronecker substitution), and one product of large
 coefficient of the product of the two polynomials at once. Packing and unpacking are array operations, so that the
 product is most of the cost. Measured on one core: 0.2 s for 100,000 values of ordinary spread (0.5 s for the overlap),
 3 s and 0.6 GB where they span all of double's range, 4 s for 2,000,000 values.
+
+Where only the largest coefficient is asked for, `evocore.kernels.exact` finds it from a few lags, some 20 times
+faster; FLINT stays for what needs every coefficient, and for vectors made so that very many are equal.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpz
 
+from evocore.kernels.exact import ExactVector, TooManyCandidates
 from evocore.problems.base import Enclosure, Exact, ExactResult, Vector
 
 __all__ = [
@@ -25,7 +29,10 @@ __all__ = [
     "ExactResult",
     "Integers",
     "Products",
+    "Squares",
     "autoconvolution",
+    "extreme_squares",
+    "largest_overlap",
     "max_overlap",
     "multiply",
     "pack",
@@ -36,6 +43,7 @@ __all__ = [
 Int64s: TypeAlias = npt.NDArray[np.int64]
 
 KEPT_BITS = 62  # of the largest entry, where an enclosure stands for the rational; fits into int64
+PRODUCTS_A_VALUE = 3000  # computed one by one before FLINT's product of everything is cheaper
 DIGIT_ROWS = 1 << 16  # rows summed at once in `_digit_products`: bounds the memory
 
 
@@ -168,6 +176,43 @@ class Products:
             if len(index) == 1:
                 break
         return int(index[0])
+
+
+@dataclass(frozen=True)
+class Squares:
+    """What the first and third problem need of a vector, in integers: sum, and extreme coefficients of its square.
+
+    All over one power of two (the coefficients over its square), which a ratio of them does not show.
+    """
+
+    total: int
+    largest: int
+    smallest: int
+
+
+def extreme_squares(x: Vector) -> Squares:
+    """Return the sum of the entries, and the extreme coefficients of the square of the polynomial, exactly."""
+    values = ExactVector(x)
+    allowed = float(PRODUCTS_A_VALUE) * len(values)
+    try:
+        found = values.autoconvolution_extremes(max_products=allowed)
+    except TooManyCandidates:
+        lags = autoconvolution(to_integers(x))
+        return Squares(values.total(), lags.largest(), lags.smallest())
+    return Squares(values.total(), found.largest, found.smallest)
+
+
+def largest_overlap(values: ExactVector, x: Vector, clipped: npt.NDArray[np.bool_] | None = None) -> Fraction:
+    """Return what `max_overlap` returns first; `values` are the entries of x."""
+    allowed = float(PRODUCTS_A_VALUE) * len(values)
+    try:
+        if clipped is None:
+            found = values.overlap_maximum(max_products=allowed)
+        else:
+            found = values.clipped_overlap_maximum(clipped, max_products=allowed)
+    except TooManyCandidates:
+        return max_overlap(to_integers(x), clipped)[0]
+    return Fraction(found.numerator, 2 * found.total * found.total)
 
 
 def _slot_bytes(bits: int) -> int:

@@ -82,19 +82,22 @@ class ErdosMinOverlap(StepFunctionProblem):
         The maximum over integer lags is the true supremum: between neighbouring multiples of the cell width the
         overlap of every pair of cells changes linearly, so that the correlation is linear there and peaks at an end.
         """
-        from evocore.problems.exact import max_overlap, to_integers
+        from evocore.kernels.exact import ExactVector
+        from evocore.problems.exact import largest_overlap
 
         h = self.check(x)
         reasons = _broken_conditions(h)
         if reasons:
             return ExactResult.invalid(*reasons)
-        values = to_integers(h)
-        scale = Fraction(len(h), 2) / (values.total() * Fraction(2) ** values.exponent)
+        values = ExactVector(h)
+        # sum h = total * 2**exponent, and the exponent of values up to 1 that are not all whole is negative
+        up, down = max(0, values.exponent), max(0, -values.exponent)
+        scale = Fraction(len(h) << down, values.total() << (up + 1))
         if scale == 1:
-            return ExactResult(max_overlap(values)[0])
+            return ExactResult(largest_overlap(values, h))
         too_large = _above_one(h, scale)
         if not too_large.any():
-            return ExactResult(max_overlap(values)[0], repair={"scale": scale, "clipped_share": Fraction(0)})
+            return ExactResult(largest_overlap(values, h), repair={"scale": scale, "clipped_share": Fraction(0)})
         excess = sum((Fraction(v) * scale - 1 for v in h[too_large].tolist()), Fraction(0))
         share = excess / Fraction(len(h), 2)
         repair = {"scale": scale, "clipped_share": share}
@@ -105,7 +108,7 @@ class ErdosMinOverlap(StepFunctionProblem):
                 f"{float(scale)!r}; clipping would remove {float(share):.3g} of the sum, at most 1e-9 is repaired",
                 repair=repair,
             )
-        return ExactResult(max_overlap(values, too_large)[0], repair=repair)
+        return ExactResult(largest_overlap(values, h, too_large), repair=repair)
 
     def repaired(self, x: Vector) -> tuple[list[int], int]:
         """Return the canonical repair as integers: entry i is `numerators[i] / denominator`.

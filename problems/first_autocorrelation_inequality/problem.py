@@ -76,14 +76,14 @@ class FirstAutocorrelation(StepFunctionProblem):
         The maximum over integer lags is the true supremum of f*f: between neighbouring multiples of the cell width
         the overlap of every pair of cells changes linearly, so that f*f is linear there and peaks at an end.
         """
-        from evocore.problems.exact import autoconvolution, to_integers
+        from evocore.problems.exact import extreme_squares
 
         f = self.check(x)
         reasons = _broken_conditions(f)
         if reasons:
             return ExactResult.invalid(*reasons)
-        values = to_integers(f)
-        return ExactResult(Fraction(2 * len(f) * autoconvolution(values).largest(), values.total() ** 2))
+        squares = extreme_squares(f)
+        return ExactResult(Fraction(2 * len(f) * squares.largest, squares.total**2))
 
     def project(self, x: Vector) -> Vector:
         """Clip at zero; ones where nothing is left; another power of two where squares would leave double's range."""

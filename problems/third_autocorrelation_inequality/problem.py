@@ -88,16 +88,14 @@ class ThirdAutocorrelation(StepFunctionProblem):
         The maximum over integer lags is the true supremum of f*f: between neighbouring multiples of the cell width
         the overlap of every pair of cells changes linearly, so that f*f is linear there and peaks at an end.
         """
-        from evocore.problems.exact import autoconvolution, to_integers
+        from evocore.problems.exact import extreme_squares
 
         f = self.check(x)
-        values = to_integers(f)
-        total = values.total()
-        if not total:
+        squares = extreme_squares(f)
+        if not squares.total:
             return ExactResult.invalid("expected a sum of values that is not zero, got exactly zero")
-        lags = autoconvolution(values)
-        largest, smallest = lags.largest(), lags.smallest()
-        scale = Fraction(2 * len(f), total**2)
+        largest, smallest = squares.largest, squares.smallest
+        scale = Fraction(2 * len(f), squares.total**2)
         value = scale * abs(largest)
         if value > LARGEST_SCORE:
             return ExactResult.invalid("expected a score below 1e300, got more: positive and negative values cancel")
