@@ -21,14 +21,15 @@ from evocore.search.orchestrator import (
     Curriculum,
     Decision,
     Graft,
+    PopulationView,
     Reassign,
     Settings,
     Speciate,
+    Viewer,
     action_from_json,
     action_to_json,
     diagnose,
     new_tasks,
-    view_of,
     why_impossible,
 )
 from evocore.search.rounds import CROSS, Breeding, Draft, proposal_event, propose, rng_for
@@ -103,6 +104,7 @@ class Evolution:
         self._sources: dict[str, str] = {}
         self._barren = 0
         self._etas = Etas(setting.caps, setting.config.epsilon)
+        self._viewer = Viewer()
 
     # reading
 
@@ -432,7 +434,7 @@ class Evolution:
             if self.forest.islands[number].stall < settings.patience:
                 continue
             if self._setting.preset.orchestrator:
-                decision = diagnose(view_of(self.forest, sorted(self._setting.mutators)), number, settings)
+                decision = diagnose(self._view(), number, settings)
             else:
                 decision = Decision(self.forest.round, number, ())
             self._journal.record("decision", decision.to_json(), sync=True)
@@ -440,11 +442,14 @@ class Evolution:
                 self._say(f"Island {number}: {finding.evidence}; {finding.action.kind}.")
             self._act()
 
+    def _view(self) -> PopulationView:
+        return self._viewer.view(self.forest, sorted(self._setting.mutators))
+
     def _act(self) -> None:
         """Carry out the actions of the last decision that are still due; each is one event."""
         while self.forest.due_actions:
             action = action_from_json(self.forest.due_actions[0])
-            reason = why_impossible(view_of(self.forest, sorted(self._setting.mutators)), action)
+            reason = why_impossible(self._view(), action)
             if reason is not None:
                 self._journal.record("skipped", {"action": action_to_json(action), "reason": reason})
                 continue
@@ -467,7 +472,7 @@ class Evolution:
             shas = [forest.nodes[node].source_sha for node in bests if node is not None]
             self._evaluate(shas, probe)
             self._pool_found(shas, probe)
-            tasks = new_tasks(view_of(forest, sorted(self._setting.mutators)))
+            tasks = new_tasks(self._view())
         known = dict.fromkeys((*forest.search_tasks, *forest.reserve_tasks))
         reserve = [task for task in known if task not in tasks]
         self._journal.record("curriculum", {"search": list(tasks), "reserve": reserve}, sync=True)

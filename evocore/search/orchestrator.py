@@ -565,46 +565,66 @@ def _why_no_mutator(view: PopulationView, mutator: str) -> str | None:
     return None if mutator in view.tries else f"there is no mutator {mutator} in the pool"
 
 
-def view_of(forest: Forest, mutators: Sequence[str]) -> PopulationView:
-    """Show a forest to the orchestrator.
+class Viewer:
+    """Shows one forest again and again; of the children, only those that came since the last view are looked at."""
 
-    Parameters
-    ----------
-    forest : Forest
-    mutators : sequence of str
-        The pool.
-    """
-    tries = {name: sum(island.tried.get(name, 0) for island in forest.islands.values()) for name in mutators}
-    nodes = {
-        seq: NodeView(
-            seq,
-            number,
-            forest.nodes[seq].parent,
-            forest.behaviour(seq),
-            forest.nodes[seq].round,
-            forest.last_selected.get(seq),
+    def __init__(self) -> None:
+        self._children: dict[int, list[ChildView]] = {}
+        self._seen: dict[int, tuple[int, int]] = {}
+        self._reshaped = -1
+
+    def view(self, forest: Forest, mutators: Sequence[str]) -> PopulationView:
+        """Show a forest to the orchestrator.
+
+        Parameters
+        ----------
+        forest : Forest
+        mutators : sequence of str
+            The pool.
+        """
+        if self._reshaped != forest.reshaped:
+            self._children.clear()
+            self._seen.clear()
+            self._reshaped = forest.reshaped
+        tries = {name: sum(island.tried.get(name, 0) for island in forest.islands.values()) for name in mutators}
+        nodes = {
+            seq: NodeView(
+                seq,
+                number,
+                forest.nodes[seq].parent,
+                forest.behaviour(seq),
+                forest.nodes[seq].round,
+                forest.last_selected.get(seq),
+            )
+            for number, island in sorted(forest.islands.items())
+            for seq in island.admitted
+        }
+        islands = {number: self._island(forest, island) for number, island in sorted(forest.islands.items())}
+        return PopulationView(forest.round, islands, nodes, tries, forest.search_tasks, forest.reserve_tasks)
+
+    def _island(self, forest: Forest, island: Island) -> IslandView:
+        children = self._children.setdefault(island.number, [])
+        n_nodes, n_rejections = self._seen.get(island.number, (0, 0))
+        fresh = {seq: _child_view(forest, seq) for seq in island.nodes[n_nodes:] if forest.nodes[seq].round > 0}
+        fresh.update({one.seq: ChildView(False, None, one.description) for one in island.rejections[n_rejections:]})
+        children.extend(fresh[seq] for seq in sorted(fresh))
+        self._seen[island.number] = (len(island.nodes), len(island.rejections))
+        rounds = [forest.nodes[seq].round for seq in island.admitted]
+        return IslandView(
+            number=island.number,
+            mutator=island.mutator,
+            best=forest.best(island.number),
+            accuracy=island.best,
+            stall=island.stall,
+            improved_round=island.improved_round,
+            admitted_round=max([island.improved_round, *rounds]),
+            children=tuple(children),
         )
-        for number, island in sorted(forest.islands.items())
-        for seq in island.admitted
-    }
-    islands = {number: _island_view(forest, island) for number, island in sorted(forest.islands.items())}
-    return PopulationView(forest.round, islands, nodes, tries, forest.search_tasks, forest.reserve_tasks)
 
 
-def _island_view(forest: Forest, island: Island) -> IslandView:
-    rounds = [forest.nodes[seq].round for seq in island.admitted]
-    children = {seq: _child_view(forest, seq) for seq in island.nodes if forest.nodes[seq].round > 0}
-    children.update({one.seq: ChildView(False, None, one.description) for one in island.rejections})
-    return IslandView(
-        number=island.number,
-        mutator=island.mutator,
-        best=forest.best(island.number),
-        accuracy=island.best,
-        stall=island.stall,
-        improved_round=island.improved_round,
-        admitted_round=max([island.improved_round, *rounds]),
-        children=tuple(children[seq] for seq in sorted(children)),
-    )
+def view_of(forest: Forest, mutators: Sequence[str]) -> PopulationView:
+    """Show a forest to the orchestrator once: `Viewer.view`."""
+    return Viewer().view(forest, mutators)
 
 
 def _child_view(forest: Forest, seq: int) -> ChildView:
