@@ -87,14 +87,14 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill(pid: int, signum: int = signal.SIGKILL) -> None:
-    """Send a signal to a process that may be gone already."""
-    with suppress(ProcessLookupError):
+    """Send a signal to a process that may be gone already, or not be ours to kill."""
+    with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signum)
 
 
 def kill_group(pgid: int) -> None:
     """Kill a process group that may be empty already."""
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(pgid, signal.SIGKILL)
 
 

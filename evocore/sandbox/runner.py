@@ -18,16 +18,17 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evocore.sandbox import candidate, linux
 from evocore.sandbox.warm import warm_up
-from evocore.sandbox.wire import KILL, MOST_PACKET_BYTES
+from evocore.sandbox.wire import FAREWELL, KILL, MOST_PACKET_BYTES
 
 STRAY_CHECK_MS = 100
 PURGE_CHECK_MS = 2
 EXTRA_TASKS = 512
 LAST_PURGE_SECONDS = 5.0
+HANG_UP_MS = 2000
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Running:
     pid: int
     pidfd: int
     control: socket.socket
-    report: dict[str, Any] | None = None
+    has_ended: bool = False
 
 
 class Runner:
@@ -53,6 +54,7 @@ class Runner:
 
     def __init__(self, jobs: socket.socket, wakeup: int) -> None:
         self._jobs = jobs
+        self._last_packet: bytes | None = None
         self._wakeup = wakeup
         self._pid = os.getpid()
         self._running: dict[int, Running] = {}
@@ -62,31 +64,38 @@ class Runner:
         self._n_tasks = linux.n_tasks_of_user() + EXTRA_TASKS
 
     def serve(self) -> None:
-        """Run jobs until the controller hangs up or the process is told to end."""
+        """Run jobs until the controller says farewell, or dies, or a signal asks for the end."""
         while True:
             events = dict(self._poll.poll(self._patience_ms()))
             if self._wakeup in events:
                 return
-            if self._jobs.fileno() in events and not self._accept():
-                return
+            if self._jobs.fileno() in events:
+                packet, fds = self._receive()
+                if packet in (FAREWELL, b""):
+                    self._last_packet = packet
+                    return
+                self._begin(json.loads(packet), fds)
             for run in list(self._running.values()):
                 if run.control.fileno() in events:
                     self._obey(run)
                 if run.pidfd in events:
-                    self._reap(run)
+                    self._note_end(run)
             if self._running and not self._purge():
                 self._deliver()
 
     def _patience_ms(self) -> int | None:
-        if any(run.report for run in self._running.values()):
+        if any(run.has_ended for run in self._running.values()):
             return PURGE_CHECK_MS
         return STRAY_CHECK_MS if self._running else None
 
-    def _accept(self) -> bool:
-        packet, fds, _, _ = socket.recv_fds(self._jobs, MOST_PACKET_BYTES, 5, socket.MSG_CMSG_CLOEXEC)
-        if not packet:
-            return False
-        job = json.loads(packet)
+    def _receive(self) -> tuple[bytes, list[int]]:
+        try:
+            packet, fds, _, _ = socket.recv_fds(self._jobs, MOST_PACKET_BYTES, 5, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError:  # hung up on with something left unread
+            return b"", []
+        return packet, fds
+
+    def _begin(self, job: dict[str, Any], fds: list[int]) -> None:
         job["n_tasks"] = self._n_tasks
         pid = self._fork(job, fds[:4])
         for fd in fds[:4]:
@@ -96,7 +105,6 @@ class Runner:
         self._poll.register(run.pidfd, select.POLLIN)
         self._poll.register(run.control, select.POLLIN)
         self._say(run, {"event": "started", "pid": pid})
-        return True
 
     def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
         # A signal between fork and the reset of its handler would wake the runner instead of ending the child.
@@ -121,23 +129,16 @@ class Runner:
         self._end(run)
 
     def _end(self, run: Running) -> None:
-        """Kill a child that has not been reaped: its number cannot mean another process yet."""
-        if run.report is None:
-            linux.kill(run.pid)
-            linux.kill_group(run.pid)
+        """Kill a child and its group. It has not been reaped: its number cannot mean another process yet."""
+        linux.kill(run.pid)
+        linux.kill_group(run.pid)
 
-    def _reap(self, run: Running) -> None:
-        linux.kill_group(run.pid)  # before the reaping, while the number is still taken
-        _, status, usage = os.wait4(run.pid, 0)
+    def _note_end(self, run: Running) -> None:
+        """Begin to clear up after a child that has ended. Reaped last: until then its CPU clock can be read."""
+        run.has_ended = True
+        linux.kill_group(run.pid)
         self._poll.unregister(run.pidfd)
         os.close(run.pidfd)
-        code = os.waitstatus_to_exitcode(status)
-        run.report = {
-            "event": "ended",
-            "exit_code": code,
-            "cpu_seconds": usage.ru_utime + usage.ru_stime,
-            "peak_memory_bytes": usage.ru_maxrss * 1024,
-        }
 
     def _purge(self) -> bool:
         """Kill what programs have left behind; True while something of it is still there.
@@ -145,8 +146,7 @@ class Runner:
         Whoever loses its parent becomes a child of this process. So a child that is no job is such an orphan, and its
         own children are dealt with once they are orphans in turn.
         """
-        jobs = {pid for pid, run in self._running.items() if run.report is None}
-        strays = [pid for pid in linux.children(self._pid) if pid not in jobs]
+        strays = [pid for pid in linux.children(self._pid) if pid not in self._running]
         for stray in strays:
             for pid in (stray, *linux.descendants(stray)):
                 linux.kill(pid)
@@ -156,42 +156,64 @@ class Runner:
 
     def _deliver(self) -> None:
         """Report the jobs that have ended: nothing of them is left."""
-        for run in list(self._running.values()):
-            if run.report is not None:
-                del self._running[run.pid]
-                with suppress(KeyError):
-                    self._poll.unregister(run.control)
-                self._say(run, run.report)
-                run.control.close()
+        for run in [r for r in self._running.values() if r.has_ended]:
+            del self._running[run.pid]
+            with suppress(KeyError):
+                self._poll.unregister(run.control)
+            _, status, usage = os.wait4(run.pid, 0)
+            report = {
+                "event": "ended",
+                "exit_code": os.waitstatus_to_exitcode(status),
+                "cpu_seconds": usage.ru_utime + usage.ru_stime,
+                "peak_memory_bytes": usage.ru_maxrss * 1024,
+            }
+            self._say(run, report)
+            run.control.close()
 
     def _say(self, run: Running, what: dict[str, Any]) -> None:
         with suppress(ConnectionError):  # the controller is not interested any more
             run.control.send(json.dumps(what).encode(), socket.MSG_NOSIGNAL)
 
+    def has_lost_controller(self) -> bool:
+        """Tell, after the end, whether the controller has died.
+
+        The parent's process id does not tell: while a controller dies, its threads, files and children go one after
+        the other, and the kernel's signal comes with the first of them. Its socket tells, a little later.
+        """
+        poll = select.poll()
+        poll.register(self._jobs, select.POLLIN)
+        while self._last_packet is None:
+            if not poll.poll(HANG_UP_MS):
+                return False  # it lives: somebody else has sent the signal
+            packet, fds = self._receive()
+            for fd in fds:
+                os.close(fd)
+            if packet in (FAREWELL, b""):
+                self._last_packet = packet
+        return self._last_packet == b""
+
     def close(self) -> None:
         """Kill every job and everything that came of it."""
         for run in self._running.values():
             self._end(run)
-        give_up = time.monotonic() + LAST_PURGE_SECONDS
         for run in list(self._running.values()):
-            if run.report is None:
-                self._reap(run)
+            os.waitpid(run.pid, 0)
+            del self._running[run.pid]
+        give_up = time.monotonic() + LAST_PURGE_SECONDS
         while self._purge() and time.monotonic() < give_up:
             time.sleep(PURGE_CHECK_MS / 1000)
 
 
 def main() -> None:
     """Load everything, then serve."""
-    jobs = socket.socket(fileno=int(sys.argv[1]))
+    jobs, controller, folder = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])
+    signal.signal(signal.SIGTERM, lambda signum, stack: _leave(folder))
     linux.die_with_parent(signal.SIGTERM)
-    if os.getppid() != int(sys.argv[2]):
-        return
+    if os.getppid() != controller:
+        _leave(folder)
     linux.become_subreaper()
     warm_up()
-    for stream in (
-        sys.stdout,
-        sys.stderr,
-    ):  # the candidates' as well: any text, lone surrogates too, and no line kept back
+    for stream in (sys.stdout, sys.stderr):  # the candidates' as well: any text, and no line kept back
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     gc.collect()
     gc.freeze()  # else the first collection in a child would copy every page that holds an object
@@ -200,15 +222,20 @@ def main() -> None:
     signal.set_wakeup_fd(signalled)
     signal.signal(signal.SIGTERM, lambda signum, stack: None)
     runner = Runner(jobs, wakeup)
-    with suppress(ConnectionError):
+    with suppress(ConnectionError):  # gone already: serving will tell
         jobs.send(b"ready", socket.MSG_NOSIGNAL)
-        runner.serve()
+    runner.serve()
     runner.close()
-    if os.getppid() != int(sys.argv[2]):  # the controller died, so nobody else will
-        folder = Path(sys.argv[3])
-        linux.remove_tree(folder)
-        with suppress(OSError):  # another runner's folder is still in it
-            folder.parent.rmdir()
+    if runner.has_lost_controller():
+        _leave(folder)
+
+
+def _leave(folder: Path) -> NoReturn:
+    """Remove the folder, as the controller cannot any more, and end."""
+    linux.remove_tree(folder)
+    with suppress(OSError):  # another runner's folder is still in it
+        folder.parent.rmdir()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class RunnerProcess:
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700)  # it goes with the sandbox' own
+        folder.mkdir(mode=0o700, parents=True)  # it goes with the sandbox' own
         self.folder = folder
         self.is_ready = False
         self.is_retired = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import socket
 import tempfile
 import threading
 import time
@@ -18,7 +19,7 @@ from evocore.sandbox.base import Status
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import RunnerProcess
 from evocore.sandbox.tries import Try
-from evocore.sandbox.wire import Garbage
+from evocore.sandbox.wire import FAREWELL, Garbage
 
 READY_SECONDS = 180.0
 HELLO_SECONDS = 60.0
@@ -197,6 +198,8 @@ class Supervisor:
         if runner.socket.fileno() >= 0:  # else it has been done
             with suppress(KeyError):
                 self._selector.unregister(runner.socket)
+            with suppress(OSError):  # gone already
+                runner.socket.send(FAREWELL, socket.MSG_NOSIGNAL)
             runner.socket.close()
 
     def _lose(self, runner: RunnerProcess, why: str = "") -> None:

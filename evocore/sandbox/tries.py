@@ -142,6 +142,7 @@ class Try:
                 self._pid = said["pid"]
             else:
                 self._report = said
+                self._cpu_seconds = said["cpu_seconds"]
 
     @property
     def has_ended(self) -> bool:
@@ -200,7 +201,8 @@ class Try:
         if kind is not Kind.HELLO:
             return
         self._pid = struct.unpack("<Q", content)[0]
-        self._cpu_at_start = self._clock()
+        self._read_clock()
+        self._cpu_at_start = self._cpu_seconds
         self.started_at = now
         self.request.begin(now, self.cpu_seconds)
 
@@ -214,17 +216,23 @@ class Try:
             self._n_late += 1
             return
         self._n_offers += 1
+        if not self._read_clock():
+            self.read_control()  # the report comes right after the reaping, and says how much it was in all
         self.request.put(Offer(content, seconds, self.cpu_seconds()))
 
-    def _clock(self) -> float:
-        with suppress(OSError):  # gone: what was read last stands
-            if self._pid is not None:
+    def _read_clock(self) -> bool:
+        """Read the program's CPU clock; False where its process has been reaped: what was read last stands."""
+        if self._pid is not None:
+            try:
                 self._cpu_seconds = linux.cpu_seconds(self._pid)
-        return self._cpu_seconds
+            except OSError:
+                return False
+        return True
 
     def cpu_seconds(self) -> float:
         """CPU time of the program until now."""
-        return max(0.0, self._clock() - self._cpu_at_start)
+        self._read_clock()
+        return max(0.0, self._cpu_seconds - self._cpu_at_start)
 
     # ---- ending ---------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ FRAME = struct.Struct("<IB")
 MOST_PACKET_BYTES = 64 << 10
 MOST_NOTE_BYTES = 4096
 KILL = b"kill"
+FAREWELL = b"end"  # on the jobs' socket, before the controller hangs up; without it the controller has died
 
 
 class Kind(IntEnum):

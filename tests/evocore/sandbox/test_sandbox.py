@@ -1,6 +1,7 @@
 """The sandbox itself: several jobs at once, runners that come and go, and what is left at the end: nothing."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -85,6 +86,23 @@ def test_runners_are_recycled_and_close_leaves_nothing(problem_folder, tmp_path,
     sandbox.close()
 
 
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum):
+    offers = []
+
+    def kill_then_stop(offer):
+        offers.append(offer)
+        if len(offers) == 2:
+            return False
+        os.kill(sandbox.runner_pids()[0], signum)
+        return True
+
+    with ProcessSandbox() as sandbox:
+        outcome = sandbox.run(job(problem_folder, HANG), LIMITS, kill_then_stop)
+        assert (outcome.status, outcome.detail, len(offers)) == (Status.OK, "stopped early", 2)
+        assert sandbox.run(job(problem_folder), LIMITS).status is Status.OK
+
+
 def test_a_runner_that_does_not_start_is_an_error_with_its_words(problem_folder, tmp_path, monkeypatch):
     fake = tmp_path / "python"
     fake.write_text("#!/bin/sh\necho 'no such module' >&2\nexit 9\n")
@@ -98,7 +116,7 @@ def test_a_runner_that_does_not_start_is_an_error_with_its_words(problem_folder,
 
 
 CONTROLLER = """
-import sys
+import os, sys, time
 import numpy as np
 from evocore.sandbox import Job, Limits, ProcessSandbox
 
@@ -117,45 +135,40 @@ def optimize(problem, start, seed, deadline, offer):
     offer(start)
     time.sleep(60)
 '''
-sandbox = ProcessSandbox()
-job = Job(DAEMON, sys.argv[1], np.ones(3), 0, 60.0)
-print(open(f"/proc/self/stat").read().split()[0])
-def up(offer):
+
+def up(offer=None):
     pid = sandbox.runner_pids()[0]
     token = next(v for v in open(f"/proc/{pid}/environ").read().split(chr(0)) if v.startswith("EVOCORE_SANDBOX"))
-    import os
     print(pid, token, os.readlink(f"/proc/{pid}/cwd"), flush=True)
-sandbox.run(job, Limits(60.0, 60.0), up)
+
+sandbox = ProcessSandbox()
+if sys.argv[2] == "running":
+    sandbox.run(Job(DAEMON, sys.argv[1], np.ones(3), 0, 60.0), Limits(60.0, 60.0), up)
+while not sandbox.runner_pids():
+    pass
+up()
+time.sleep(60)
 """
 
 
-def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path):
+@pytest.mark.parametrize(("when", "n_processes"), [("running", 3), ("warming", 1)])
+def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path, when, n_processes):
     program = tmp_path / "controller.py"
     program.write_text(CONTROLLER)
-    with subprocess.Popen(
-        [sys.executable, "-P", str(program), str(problem_folder)], stdout=subprocess.PIPE, text=True
-    ) as controller:
+    command = [sys.executable, "-P", str(program), str(problem_folder), when]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as controller:
         assert controller.stdout is not None
-        controller.stdout.readline()
         pid, token, folder = controller.stdout.readline().split()
-        assert len(list(linux.processes_with(token.encode()))) >= 3  # runner, candidate, its child
+        assert len(list(linux.processes_with(token.encode()))) >= n_processes  # runner, candidate, its child
         runner = os.pidfd_open(int(pid))
         controller.send_signal(signal.SIGKILL)
-    signal_received = _wait_for_end(runner)
-    assert signal_received
-    assert list(linux.processes_with(token.encode())) == []
-    assert not os.path.exists(folder)
-    assert not os.path.exists(os.path.dirname(folder))
-
-
-def _wait_for_end(pidfd: int) -> bool:
-    import select
-
     poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    ended = bool(poll.poll(20_000))
-    os.close(pidfd)
-    return ended
+    poll.register(runner, select.POLLIN)
+    has_ended = poll.poll(20_000)
+    os.close(runner)
+    assert has_ended
+    assert list(linux.processes_with(token.encode())) == []
+    assert not os.path.exists(os.path.dirname(folder))
 
 
 @pytest.mark.parametrize(
