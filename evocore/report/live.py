@@ -267,18 +267,18 @@ class _Lines:
                 self._tell(state)
 
     def _tell(self, state: RunState, *, last: bool = False) -> None:
+        is_new_phase = state.phase != self._phase
+        self._phase = state.phase
         best = state.best
         if best is not None and (self._shown is None or best.arena_score != self._shown.arena_score):
-            news = [
-                r for r in state.references if r.passed_seconds is not None and (r.who, r.score) not in self._passed
-            ]
-            if last or news or best.found_seconds - self._shown_at >= LINE_SECONDS:
+            passed = [r for r in state.references if r.passed_seconds is not None]
+            news = [r for r in passed if (r.who, r.score) not in self._passed]
+            if last or is_new_phase or news or best.found_seconds - self._shown_at >= LINE_SECONDS:
                 self._passed.update((r.who, r.score) for r in news)
                 self._shown, self._shown_at = best, best.found_seconds
                 self._write(improvement_line(best, news))
-        if state.phase != self._phase and state.phase in ("stopping", "checking"):
+        if is_new_phase and state.phase in ("stopping", "checking"):
             self._write(f"{clock(state.elapsed_seconds):>9}  {state.phase}")
-        self._phase = state.phase
 
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")

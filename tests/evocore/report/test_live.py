@@ -93,6 +93,23 @@ def test_off_a_terminal_the_same_score_is_told_once_and_passing_is_told():
     assert line.endswith("passed Haugland 2016 (0.38092685), AlphaEvolve 2025 (0.38092304)")
 
 
+def test_off_a_terminal_an_improvement_is_told_before_the_end_of_the_search():
+    stream = io.StringIO()
+    told = threading.Event()
+    coming = iter([state(10.0, score=0.4, references=()), state(10.5, score=0.39, references=(), phase="checking")])
+    now = []
+
+    def poll():
+        now[:] = [next(coming, None) or now[0]]
+        if now[0].phase == "checking":
+            told.set()
+        return now[0]
+
+    with LiveView(poll, stream=stream):
+        assert told.wait(30)
+    assert [line.split()[2] for line in stream.getvalue().splitlines()] == ["0.4000000000", "0.3900000000", "checking"]
+
+
 def test_quiet_shows_nothing_and_never_polls():
     stream = io.StringIO()
     polls = []
