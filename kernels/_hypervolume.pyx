@@ -28,12 +28,13 @@ cdef extern from "hypervolume.h":
     int hv_boxes_init(hv_boxes *b, int d, const double *reference) noexcept nogil
     void hv_boxes_free(hv_boxes *b) noexcept nogil
     void hv_boxes_reset(hv_boxes *b, const double *low) noexcept nogil
-    void hv_boxes_rekey(hv_boxes *b, const double *low) noexcept nogil
+    long hv_drop_covered_base(double *columns, long step, long n, long d, const double *z) noexcept nogil
+    long hv_drop_covered_avx2(double *columns, long step, long n, long d, const double *z) noexcept nogil
     size_t hv_boxes_bytes(const hv_boxes *b) noexcept nogil
     void hv_boxes_gain_base(const hv_boxes *b, const double *z, long n, double *gains) noexcept nogil
     void hv_boxes_gain_avx2(const hv_boxes *b, const double *z, long n, double *gains) noexcept nogil
-    int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain) noexcept nogil
-    int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain) noexcept nogil
+    int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain, int *taken) noexcept nogil
+    int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain, int *taken) noexcept nogil
 
 cdef extern from *:
     """
@@ -194,7 +195,6 @@ cdef class Boxes:
     """The boxes that no inserted point dominates, below a reference; minimises. Not to be used from two threads at once."""
 
     cdef hv_boxes b
-    cdef bint broken
 
     def __cinit__(self, const double[::1] reference):
         if hv_boxes_init(&self.b, <int>reference.shape[0], &reference[0]):
@@ -217,11 +217,8 @@ cdef class Boxes:
         return hv_boxes_bytes(&self.b)
 
     def reset(self, const double[::1] low):
+        """Back to no points; keys resolve the values from `low` to the reference best."""
         hv_boxes_reset(&self.b, &low[0])
-
-    def rekey(self, const double[::1] low):
-        with nogil:
-            hv_boxes_rekey(&self.b, &low[0])
 
     def gains(self, const double[:, ::1] points, double[::1] out):
         cdef long n = points.shape[0]
@@ -233,17 +230,33 @@ cdef class Boxes:
             else:
                 hv_boxes_gain_base(&self.b, &points[0, 0], n, &out[0])
 
-    def insert(self, const double[:, ::1] points, double[::1] gains):
-        """Insert row by row; gains receives what each added. MemoryError leaves boxes that have to be reset."""
-        cdef long i, n = points.shape[0], d = points.shape[1]
-        cdef int status = HV_OK
+    def insert(self, const double[:, ::1] points, double[:, ::1] columns, long n_members, double[::1] gains):
+        """Insert row by row; `gains` receives what each added. Returns the number of members.
+
+        The first n_members entries of the d columns are the members; they change in place and need room for all points,
+        and their length is a multiple of four.
+        MemoryError leaves boxes that have to be reset, and columns without the points from the failed one on.
+        """
+        cdef long i, j, n = points.shape[0], d = points.shape[1], step = columns.shape[1], members = n_members
+        cdef int status = HV_OK, taken = 0
+        if n == 0:
+            return members
         with nogil:
             for i in range(n):
                 if _fast:
-                    status = hv_boxes_insert_avx2(&self.b, &points[i, 0], &gains[i])
+                    status = hv_boxes_insert_avx2(&self.b, &points[i, 0], &gains[i], &taken)
                 else:
-                    status = hv_boxes_insert_base(&self.b, &points[i, 0], &gains[i])
+                    status = hv_boxes_insert_base(&self.b, &points[i, 0], &gains[i], &taken)
                 if status:
                     break
+                if taken:
+                    if _fast:
+                        members = hv_drop_covered_avx2(&columns[0, 0], step, members, d, &points[i, 0])
+                    else:
+                        members = hv_drop_covered_base(&columns[0, 0], step, members, d, &points[i, 0])
+                    for j in range(d):
+                        columns[j, members] = points[i, j]
+                    members += 1
         if status:
-            raise failure(status, self.b.n_rows, d)
+            raise failure(status, members, d)
+        return members

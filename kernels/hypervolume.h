@@ -61,8 +61,14 @@ size_t hv_boxes_bytes(const hv_boxes *b);
 /* Volume that z would add, of each of n points (d values each). */
 void hv_boxes_gain_base(const hv_boxes *b, const double *z, long n, double *gains);
 void hv_boxes_gain_avx2(const hv_boxes *b, const double *z, long n, double *gains);
-/* Take z in; *gain receives the volume that it added. After HV_NO_MEMORY the boxes must be reset. */
-int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain);
-int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain);
+/* Take z in; *gain receives the volume that it added, *taken whether anything has changed: no point of the set is as good
+   in every objective, and z lies below the reference. After HV_NO_MEMORY the boxes must be reset. */
+int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain, int *taken);
+int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain, int *taken);
+
+/* Remove those of n points that z is as good as in every objective, keeping the order of the rest; returns how many are
+   left. columns: d columns, `step` apart, a multiple of four that is n at least. */
+long hv_drop_covered_base(double *columns, long step, long n, long d, const double *z);
+long hv_drop_covered_avx2(double *columns, long step, long n, long d, const double *z);
 
 #endif

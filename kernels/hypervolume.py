@@ -1,8 +1,8 @@
 """Exact hypervolume and exclusive contributions of a set of points.
 
 The hypervolume of points P with reference r is the volume of the union of the boxes between each point and r: the usual
-measure of a Pareto front's quality. "Exact" is about the method: a value is a sum of products of differences of the input,
-all of them positive, so that nothing cancels.
+measure of a Pareto front's quality. "Exact" is about the method: a value is a sum of products of differences of the
+input, all of them positive, so that nothing cancels.
 """
 
 from collections.abc import Sequence
@@ -84,8 +84,8 @@ def hypervolume(
     maximize : bool or sequence of d bools
         For all objectives or for each: larger is better.
     method : str
-        For four and more objectives. ``"boxes"``: fast; may need much memory for many objectives. ``"gaps"``: hardly any
-        memory. ``"auto"`` chooses.
+        For four and more objectives. ``"boxes"``: fast; may need much memory for many objectives. ``"gaps"``: hardly
+        any memory. ``"auto"`` chooses.
 
     Returns
     -------
@@ -100,14 +100,15 @@ def hypervolume(
     TypeError
         Not real numbers.
     MemoryError
-        The computation would need more than `MEMORY_LIMIT_BYTES`.
+        The computation would need more than 2 GiB, or more than there is.
 
     Notes
     -----
     d = 2: sort and sweep, O(n log n). d = 3: sweep of the third objective over a staircase kept as a set of ranks,
-    O(n log n). d = 4 to 9: sweep of the last objective over the boxes of local upper bounds [1]_ (number of boxes: O(n) for
-    d = 4, and at worst ``n**((d - 1) // 2)``). More objectives: the sweep, with each point's gain by recursive splitting of the
-    box that it adds. An axis whose width is far from 1 is scaled by a power of two first, so that products neither overflow nor underflow.
+    O(n log n). d = 4 to 9: sweep of the last objective over the boxes of local upper bounds [1]_ (O(n) boxes for d = 4,
+    at worst ``n**((d - 1) // 2)``). More objectives: the same sweep, with each point's gain by recursive splitting of
+    the box that it adds. An axis whose width is far from 1 is scaled by a power of two first, so that products neither
+    overflow nor underflow.
 
     References
     ----------
@@ -149,9 +150,9 @@ def hypervolume_contributions(
     Returns
     -------
     (n,) float64 array
-        Relative error at most 1e-12 each, and never 0.0 for a positive contribution that is a normal double. Exactly 0.0 for
-        dominated points, for all copies of a duplicate, and for points on or beyond the reference. A dominated point counts:
-        it takes from the contribution of a point that alone dominates it.
+        Relative error at most 1e-12 each, and never 0.0 for a positive contribution that is a normal double. Exactly
+        0.0 for dominated points, for all copies of a duplicate, and for points on or beyond the reference. A dominated
+        point counts: it takes from the contribution of a point that alone dominates it.
 
     Raises
     ------
@@ -160,14 +161,15 @@ def hypervolume_contributions(
 
     Notes
     -----
-    Never a difference of two hypervolumes, which loses all digits of a small contribution. d = 2, 3: one sweep, O(n log n),
-    after [1]_. d >= 4: for each point the others, clipped to the box that it dominates and reduced to those that matter; what
-    they leave of the box is added up from boxes times the time that they live in the sweep of the last objective.
+    Never a difference of two hypervolumes, which loses all digits of a small contribution. d = 2, 3: one sweep,
+    O(n log n), after [1]_. d >= 4: for each point the others, clipped to the box that it dominates and reduced to those
+    that matter; what they leave of the box is added up from boxes times the time that they live in the sweep of the
+    last objective.
 
     References
     ----------
-    .. [1] M. T. M. Emmerich, C. M. Fonseca, "Computing hypervolume contributions in low dimensions", EMO 2011, LNCS 6576,
-       121.
+    .. [1] M. T. M. Emmerich, C. M. Fonseca, "Computing hypervolume contributions in low dimensions", EMO 2011, LNCS
+       6576, 121.
 
     Examples
     --------

@@ -19,5 +19,10 @@ int hv_contributions_avx2(const double *points, long n, long d, const double *re
     return hv_contributions_base(points, n, d, reference, call, out);
 }
 void hv_boxes_gain_avx2(const hv_boxes *b, const double *z, long n, double *gains) { hv_boxes_gain_base(b, z, n, gains); }
-int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain) { return hv_boxes_insert_base(b, z, gain); }
+int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain, int *taken) {
+    return hv_boxes_insert_base(b, z, gain, taken);
+}
+long hv_drop_covered_avx2(double *columns, long step, long n, long d, const double *z) {
+    return hv_drop_covered_base(columns, step, n, d, z);
+}
 #endif

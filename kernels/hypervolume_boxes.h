@@ -307,6 +307,7 @@ typedef struct {
     double now;
     const v4d *floor;
     hv_sum total;
+    int taken; /* whether any box was reached */
 } tally;
 
 /* One bucket: replace the boxes that z reaches by their children. Those that find no room go to the spill; returns how
@@ -315,7 +316,7 @@ static inline __attribute__((always_inline)) long update_bucket(hv_boxes *b, lon
                                                                 tally *t, const int lifetimes, const int d, const int w) {
     block_view v = bucket_view(b, bucket, w);
     uint64_t holes = 0, hit = scan64(v.key, limit, d);
-    int count = b->count[bucket];
+    int count = b->count[bucket], any = 0;
     long n_spilt = 0;
     if (!hit) return -1;
     v4d l[MAX_VECTORS], others[MAX_VECTORS], u[MAX_VECTORS];
@@ -324,6 +325,7 @@ static inline __attribute__((always_inline)) long update_bucket(hv_boxes *b, lon
     for (; hit; hit &= hit - 1) {
         int i = __builtin_ctzll(hit);
         if (!reaches(v.u + i * w, zv, w)) continue;
+        any = 1;
         definers_bounds(b, v.definer + i * w, lifetimes ? t->floor : zv, l, others, d, w);
         double volume = sides_product(v.u + i * w, l, d, w);
         sum += lifetimes ? volume * (t->now - v.birth[i]) : volume;
@@ -368,6 +370,7 @@ static inline __attribute__((always_inline)) long update_bucket(hv_boxes *b, lon
         }
     }
     add_to(&t->total, sum);
+    t->taken |= any;
     for (; holes; holes &= holes - 1) { /* from the lowest up: the last box moves into it unless it is one itself */
         int i = __builtin_ctzll(holes);
         while (count - 1 > i && holes >> (count - 1) & 1) {

@@ -147,14 +147,21 @@ static int volume_by_boxes(const prepared *q, hv_call call, double *value) {
 static int volume_by_gaps(const prepared *q, hv_call call, double *value) {
     const long n = q->n, d = q->d, e = d - 1;
     uint32_t *order = order_of_last(q);
-    double *memory = malloc(sizeof(double) * (size_t)(2 * n * e + n));
+    unsigned char *memory = malloc(race_bytes(n, e) + sizeof(double) * (size_t)(2 * n * e + e) + 2 * sizeof(double *) * (size_t)e);
     gap_state g = {call.poll, 0, HV_OK};
-    if (!order || !memory) g.failed = HV_NO_MEMORY;
-    double *before = memory, *reduced = before ? before + n * e : NULL, *size = before ? reduced + n * e : NULL;
+    if (!order || !memory) {
+        free(order);
+        free(memory);
+        return HV_NO_MEMORY;
+    }
+    double *before = (double *)(memory + race_bytes(n, e)), *reduced = before + n * e, *corner = reduced + n * e;
+    const double **from = (const double **)(corner + e);
     hv_sum total = {0, 0};
     for (long k = 0; k < n && !g.failed; k++) {
         const double *p = q->x + (long)order[k] * d;
-        long m = limit_set(p, q->r, before, k, -1, e, reduced, size);
+        race a;
+        race_init(&a, memory, before, q->r, k, e, e);
+        long m = limit_set(&a, p, q->r, -1, e, reduced, from, from + e, corner);
         if (m >= 0) add_to(&total, gap(p, q->r, reduced, m, e, &g) * (q->r[e] - p[e]));
         memcpy(before + k * e, p, sizeof(double) * (size_t)e);
     }
@@ -249,7 +256,7 @@ static int gap_by_boxes(hv_boxes *b, const double *p, const double *r, const dou
     for (int k = 0; k < b->w / 4; k++) floor[k] = v4_load(padded + 4 * k);
     hv_boxes_reset(b, p);
     bucket_view(b, 0, b->w).birth[0] = p[d - 1];
-    tally t = {p[d - 1], floor, {0, 0}};
+    tally t = {p[d - 1], floor, {0, 0}, 0};
     for (long k = 0; k < m; k++) {
         const double *q = reduced + (long)order[k] * d;
         t.now = q[d - 1];
@@ -264,19 +271,28 @@ static int gap_by_boxes(hv_boxes *b, const double *p, const double *r, const dou
 static int contributions_by_limits(const prepared *q, hv_call call, double *out) {
     const long n = q->n, d = q->d;
     const int boxes = use_boxes(n, d, call.method);
-    size_t bytes = sizeof(double) * (size_t)(n * d + n) + (sizeof(uint64_t) * 2 + sizeof(uint32_t)) * (size_t)n;
+    size_t bytes = race_bytes(n, d) + sizeof(double) * (size_t)(n * d + d) + 2 * sizeof(double *) * (size_t)d +
+                   (sizeof(uint64_t) * 2 + sizeof(uint32_t)) * (size_t)n;
     unsigned char *memory = malloc(bytes), *at = memory;
     hv_boxes b = {0};
     gap_state g = {call.poll, 0, HV_OK};
-    if (!memory || (boxes && hv_boxes_init(&b, (int)d - 1, q->r))) g.failed = HV_NO_MEMORY;
+    if (!memory || (boxes && hv_boxes_init(&b, (int)d - 1, q->r))) {
+        hv_boxes_free(&b);
+        free(memory);
+        return HV_NO_MEMORY;
+    }
+    race a;
+    race_init(&a, at, q->x, q->r, n, d, d);
+    at += race_bytes(n, d);
     order_scratch s = take_order(&at, n);
-    double *reduced = (double *)at, *size = reduced + n * d;
-    uint32_t *order = (uint32_t *)(size + n);
+    double *reduced = (double *)at, *corner = reduced + n * d;
+    const double **from = (const double **)(corner + d);
+    uint32_t *order = (uint32_t *)(from + 2 * d);
     for (long i = 0; i < n && !g.failed; i++) {
         const double *p = q->x + i * d;
-        long m = limit_set(p, q->r, q->x, n, i, d, reduced, size);
+        long m = limit_set(&a, p, q->r, i, d, reduced, from, from + d, corner);
         out[i] = 0.0;
-        if (m >= 0 && boxes && m > 2) g.failed = gap_by_boxes(&b, p, q->r, reduced, m, d, order, s, out + i);
+        if (m > 2 && boxes) g.failed = gap_by_boxes(&b, p, q->r, reduced, m, d, order, s, out + i);
         else if (m >= 0) out[i] = gap(p, q->r, reduced, m, d, &g);
         if (!g.failed && (i & 63) == 63 && call.poll && call.poll()) g.failed = HV_INTERRUPTED;
     }
@@ -312,9 +328,51 @@ void ISA(hv_boxes_gain)(const hv_boxes *b, const double *z, long n, double *gain
     for (long i = 0; i < n; i++) gains[i] = gain_point(b, z + i * b->d);
 }
 
-int ISA(hv_boxes_insert)(hv_boxes *b, const double *z, double *gain) {
+/* Keys resolve [offset, reference). A point below starts them anew with room to spare, so that this stays rare. */
+static void make_room(hv_boxes *b, const double *z) {
+    double low[HV_MAX_ARCHIVE_OBJECTIVES];
+    int any = 0;
+    for (int j = 0; j < b->d; j++) {
+        low[j] = b->offset[j];
+        if (z[j] >= low[j]) continue;
+        low[j] = z[j] - 0.25 * (b->reference[j] - z[j]);
+        any = 1;
+    }
+    if (any) hv_boxes_rekey(b, low);
+}
+
+int ISA(hv_boxes_insert)(hv_boxes *b, const double *z, double *gain, int *taken) {
     tally t = {0};
+    make_room(b, z);
     int status = insert_point(b, z, &t);
     *gain = t.total.sum + t.total.rest;
+    *taken = t.taken;
     return status;
+}
+
+static inline __attribute__((always_inline)) uint64_t covered64(const double *columns, long step, long m, long d, const double *z) {
+    uint64_t bits = m == 64 ? ~(uint64_t)0 : ((uint64_t)1 << m) - 1;
+    for (long k = 0; k < m; k += 4) {
+        v4i all = {-1, -1, -1, -1};
+        for (long j = 0; j < d; j++) all &= v4_load(columns + j * step + k) >= v4_set(z[j]);
+        bits &= ~((uint64_t)(15 ^ v4_bits(all)) << k);
+    }
+    return bits;
+}
+
+long ISA(hv_drop_covered)(double *columns, long step, long n, long d, const double *z) {
+    long kept = 0;
+    for (long at = 0; at < n; at += 64) { /* mostly none of 64 points is covered */
+        long m = n - at < 64 ? n - at : 64;
+        uint64_t covered = covered64(columns + at, step, m, d, z);
+        if (!covered && kept == at) {
+            kept += m;
+            continue;
+        }
+        for (long k = 0; k < m; k++) {
+            for (long j = 0; j < d; j++) columns[j * step + kept] = columns[j * step + at + k];
+            kept += !(covered >> k & 1);
+        }
+    }
+    return kept;
 }
