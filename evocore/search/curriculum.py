@@ -162,9 +162,14 @@ def frozen_target(problem: Problem, start_exact: Fraction | Enclosure) -> float:
     return float(start_exact) - step if problem.direction == "minimize" else float(start_exact) + step
 
 
-def warm_starts(pool: Pool, count: int) -> tuple[Member, ...]:
-    """Return the constructions that an epoch's warm tasks begin from: the best, then the most different ones."""
-    return spread(pool.members, count)
+def warm_starts(pool: Pool, count: int, epoch: int) -> tuple[Member, ...]:
+    """Return the constructions that an epoch's warm tasks begin from, the most different ones of the pool.
+
+    Every other epoch the best is the first. In between it is the last: from the best of a run hardly any child gains
+    anything in the time of a task, and then nothing tells the children apart.
+    """
+    chosen = spread(pool.members, count)
+    return chosen if epoch % 2 else (*chosen[1:], *chosen[:1])
 
 
 def fronts(forest: Forest, etas: Mapping[int, FloatArray], limit: int) -> dict[int, list[int]]:

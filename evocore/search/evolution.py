@@ -211,7 +211,8 @@ class Evolution:
         self._rundir.sync_programs()
         plan, pool = self._setting.plan, self._journal.history.pool
         is_warm = number > 0 or (plan.n_warm > 0 and bool(pool.members))
-        starts = warm_starts(pool, plan.n_warm + plan.n_reserve + plan.n_validation) if is_warm else ()
+        number = max(number, 1) if is_warm else number
+        starts = warm_starts(pool, plan.n_warm + plan.n_reserve, number) if is_warm else ()
         search = [self._tasks.cold(i, "search") for i in range(plan.n_cold)]
         search += [self._tasks.warm(one, "search") for one in starts[: plan.n_warm]]
         reserve = [self._tasks.warm(one, "reserve") for one in starts[plan.n_warm :][: plan.n_reserve]]
@@ -225,7 +226,7 @@ class Evolution:
         self._journal.record(
             "epoch",
             {
-                "number": max(number, 1) if is_warm else number,
+                "number": number,
                 "search": list(dict.fromkeys(search)),
                 "reserve": [one for one in dict.fromkeys(reserve) if one not in search],
                 "validation": validation,

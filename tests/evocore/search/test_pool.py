@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evocore.search.curriculum import warm_starts
 from evocore.search.pool import Member, Pool, distances, spread
 
 PLACES = st.floats(0, 10)
@@ -98,3 +99,14 @@ def test_spread_takes_the_first_and_then_the_farthest():
     members = (member("a", 1, 0), member("b", 2, 1), member("c", 3, 9), member("d", 4, 5))
     assert [one.sha for one in spread(members, 3)] == ["a", "c", "d"]
     assert spread((), 2) == ()
+
+
+def test_warm_tasks_begin_from_the_best_every_other_epoch():
+    made = pool(member("a", 1, 0), member("b", 2, 9), member("c", 3, 5))
+    assert [[one.sha for one in warm_starts(made, 2, epoch)] for epoch in (1, 2, 3)] == [
+        ["a", "b"],
+        ["b", "a"],
+        ["a", "b"],
+    ]
+    assert [one.sha for one in warm_starts(pool(member("a", 1, 0)), 2, 2)] == ["a"]
+    assert warm_starts(pool(), 2, 1) == ()
