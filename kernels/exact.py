@@ -122,9 +122,7 @@ class ExactVector:
         found = _decided(_exact.extremes(self._vector, self._vector, False, True, max_products, self._fast))
         return Extremes(found[0], found[1] or 0, 2 * self.exponent, found[2])
 
-    def cross_correlation_maximum(
-        self, other: ExactVector, *, max_products: float = MAX_PRODUCTS
-    ) -> tuple[int, int]:
+    def cross_correlation_maximum(self, other: ExactVector, *, max_products: float = MAX_PRODUCTS) -> tuple[int, int]:
         """Largest of the sums `sum_i x[i+s] y[i]` over all shifts s at which the vectors meet.
 
         Parameters
@@ -176,9 +174,7 @@ class ExactVector:
         total, n = self.total(), len(self)
         return Overlap(max(2 * total * head - n * pairs for head, pairs in parts), total, len(parts))
 
-    def clipped_overlap_maximum(
-        self, clipped: npt.NDArray[np.bool_], *, max_products: float = MAX_PRODUCTS
-    ) -> Overlap:
+    def clipped_overlap_maximum(self, clipped: npt.NDArray[np.bool_], *, max_products: float = MAX_PRODUCTS) -> Overlap:
         """Largest overlap after entries that scaling lifts above 1 are clipped and their mass is spread over the rest.
 
         The removed mass goes to the others in proportion to their slack `1 - h`. All slacks then shrink by one

@@ -425,10 +425,14 @@ static inline __attribute__((always_inline)) void fft_combine(const fft_plan *p,
    factor is for. Cross products of r accumulated spectra add (r - 1) u. */
 static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
     const double u = 1.1102230246251565e-16, product = 2.2360679774997900 * u;
-    double log2_m = 0.0;
-    for (long m = p->m; m > 1; m /= 2) log2_m += 1.0;
+    double sums = 2.0;
+    for (int i = 0; i < p->n_passes; i++) {
+        int r = p->radix[i];
+        sums += r == 4 ? 2.0 : r == 2 ? 1.0 : r == 3 ? 6.0 : 9.0;
+        if (r & 1) sums += 2.0;
+    }
     double g = log1p(u * (1.0 + 0x1p-42)) + log1p(product);
-    double t = (log2_m + 2.0) * log1p(u) + (double)(p->n_passes + 1) * g;
+    double t = sums * log1p(u) + (double)(p->n_passes + 1) * g;
     double whole = 2.0 * t + log1p(product) + log1p(2.0 * expm1(t)) + (double)(n_accumulated - 1) * log1p(u);
     return expm1(whole) * 1.001;
 }

@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.fourier import value_range
 from evocore.problems.base import ExactResult, Problem, Vector, score_alarms, to_float
 
 DIRECT_LENGTH = 4096  # up to here the arena's own operation costs at most a few milliseconds
@@ -121,7 +122,8 @@ def _lag(a: Vector, r: Vector, k: int) -> float:
 
 def moderate(x: Vector) -> Vector:
     """Scale by a power of two where fourth powers could leave double's range; the same array otherwise."""
-    largest = float(np.abs(x).max())
+    least, most = value_range(x)
+    largest = max(-least, most)
     if largest == 0.0 or 1e-60 < largest < 1e60:
         return x
     return np.ldexp(x, -math.frexp(largest)[1])

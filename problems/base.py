@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.fourier import value_range
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -325,9 +326,8 @@ class Problem:
         if array.dtype.kind != "f" and np.abs(array.astype(np.float64)).max() > LARGEST_EXACT_INTEGER:
             raise InvalidConstruction(f"expected integers up to 2^53 in size at {key}, got larger ones")
         array = np.ascontiguousarray(array, dtype=np.float64)
-        finite = np.isfinite(array)
-        if not finite.all():
-            i = int(np.argmin(finite))
+        if math.isnan(value_range(array)[1]):
+            i = int(np.argmin(np.isfinite(array)))
             raise InvalidConstruction(f"expected a finite number at {key}[{i}], got {float(array[i])}")
         return array
 

@@ -15,7 +15,7 @@ FOLDERS = ("evocore", "kernels", "verifiers", "problems", "bench")
 # What each part may import besides the standard library and itself. The contracts name what is forbidden, this
 # names what is allowed: a new dependency has to be added here on purpose.
 ALLOWED = {
-    "kernels": {"numpy", "evocore.errors", "evocore.kernels"},
+    "kernels": {"numpy", "pyfftw", "evocore.errors", "evocore.kernels"},  # pyfftw: an optional backend, on request
     "problems": {"numpy", "scipy", "flint", "pydantic", "evocore.errors", "evocore.kernels", "evocore.problems"},
     "verifiers": {"numpy", "flint", "evocore.errors", "evocore.problems", "evocore.verifiers", "evocore._version"},
     "evocore/optim": {"numpy", "scipy", "numba", "evocore.kernels", "evocore.optim", "evocore.errors"},

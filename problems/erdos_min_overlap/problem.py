@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.exact import ExactVector
+from evocore.kernels.fourier import overlap_maximum, value_range
 from evocore.problems.autocorrelation import (
     StepFunctionProblem,
-    fft_correlation,
     finite_score,
     index_of,
     mirrored,
@@ -68,8 +69,7 @@ class ErdosMinOverlap(StepFunctionProblem):
 
     def fast(self, x: Vector) -> float:
         """Compute the same by FFT, to about 1e-14."""
-        h = self._admitted(x)
-        return float(fft_correlation(h, 1.0 - h).max() / len(h) * 2)
+        return float(overlap_maximum(self._admitted(x)))
 
     def exact(self, x: Vector) -> ExactResult:
         """Return the score of the canonical repair as a rational.
@@ -82,7 +82,6 @@ class ErdosMinOverlap(StepFunctionProblem):
         The maximum over integer lags is the true supremum: between neighbouring multiples of the cell width the
         overlap of every pair of cells changes linearly, so that the correlation is linear there and peaks at an end.
         """
-        from evocore.kernels.exact import ExactVector
         from evocore.problems.exact import largest_overlap
 
         h = self.check(x)
@@ -162,7 +161,7 @@ class ErdosMinOverlap(StepFunctionProblem):
             return h
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.asarray(h * ((len(h) / 2) / total), dtype=np.float64)
-        if not (scaled <= 1).all():
+        if not value_range(scaled)[1] <= 1.0:  # NaN where one is infinite
             i, value = index_of(scaled, ~(scaled <= 1))
             raise InvalidConstruction(
                 f"expected values in [0, 1] after scaling to sum n/2, got values[{i}] = {value!r} (the sum is "
@@ -172,11 +171,11 @@ class ErdosMinOverlap(StepFunctionProblem):
 
 
 def _broken_conditions(h: Vector) -> tuple[str, ...]:
-    outside = (h < 0) | (h > 1)
-    if outside.any():
-        i, value = index_of(h, outside)
+    least, largest = value_range(h)
+    if least < 0 or largest > 1:
+        i, value = index_of(h, (h < 0) | (h > 1))
         return (f"expected 0 <= values[{i}] <= 1, got {value!r}",)
-    if not h.any():
+    if largest == 0:
         return ("expected a positive sum of values, got all zeros",)
     return ()
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.fourier import autoconvolution_maximum
 from evocore.problems.autocorrelation import (
     StepFunctionProblem,
-    fft_autoconvolution,
     finite_score,
     moderate,
     peak_convolution,
@@ -80,7 +80,7 @@ class ThirdAutocorrelation(StepFunctionProblem):
             if (np.sum(f) * dx) ** 2 < SMALLEST_INTEGRAL_SQUARED:
                 raise InvalidConstruction("expected (sum of values / (2n))^2 >= 1e-9, got less")
         f = moderate(f)
-        return finite_score(abs(fft_autoconvolution(f).max() * dx) / (np.sum(f) * dx) ** 2)
+        return finite_score(abs(autoconvolution_maximum(f) * dx) / (np.sum(f) * dx) ** 2)
 
     def exact(self, x: Vector) -> ExactResult:
         """Return `2n |max_k sum_i f_i f_{k-i}| / (sum f)^2` as a rational, and `max_abs`, the same with `max |.|`.

@@ -1,0 +1,43 @@
+/* Convolutions, correlations and overlaps of real vectors by FFT; the loops are in fourier_impl.h, compiled twice. */
+#ifndef EVOCORE_FOURIER_H
+#define EVOCORE_FOURIER_H
+
+enum { FO_CONVOLVE, FO_CORRELATE };
+enum { FO_OK = 0, FO_NO_MEMORY = -1, FO_FAULT = -2 };
+
+/* Transform and buffers of one length. */
+typedef struct {
+    void *plan, *point;
+    long m;
+    double *ar, *ai, *br, *bi, *lags, *x, *y;
+    double *block;
+} fo_work;
+
+/* For sums of n_lags values; is_binary: a power of two, for which the error bound is proved. */
+int fo_work_init(fo_work *w, long n_lags, int is_binary);
+void fo_work_free(fo_work *w);
+long fo_half(long n_lags, int is_binary);
+double fo_relative_error(const fo_work *w);
+void fo_root(long k, long n, double *re, double *im);
+
+/* Least and largest value; *largest is NaN where a value is not finite. */
+void fo_range_base(const double *x, long n, double *least, double *largest);
+void fo_range_avx2(const double *x, long n, double *least, double *largest);
+
+/* All sums, in the order of numpy.convolve or numpy.correlate "full"; y may be x. */
+int fo_products_base(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out);
+int fo_products_avx2(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out);
+
+/* Largest sum of x with itself. */
+int fo_autoconvolution_base(fo_work *w, const double *x, long n, double *out);
+int fo_autoconvolution_avx2(fo_work *w, const double *x, long n, double *out);
+
+/* max over shifts s of 2/n sum_i h_i (1 - h_(i+s)). */
+int fo_overlap_base(fo_work *w, const double *h, long n, double *out);
+int fo_overlap_avx2(fo_work *w, const double *h, long n, double *out);
+
+/* Forward transform: bins 0 .. m of a real vector of length 2m. */
+void fo_rfft_base(fo_work *w, const double *x, long n, double *re, double *im);
+void fo_rfft_avx2(fo_work *w, const double *x, long n, double *re, double *im);
+
+#endif

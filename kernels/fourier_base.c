@@ -1,0 +1,45 @@
+/* The portable build, and what both builds share: buffers. */
+#define ISA(name) name##_base
+#include "fourier_impl.h"
+
+long fo_half(long n_lags, int is_binary) { return is_binary ? fft_binary_half(n_lags) : fft_good_half(n_lags); }
+
+int fo_work_init(fo_work *w, long n_lags, int is_binary) {
+    memset(w, 0, sizeof *w);
+    fft_plan *plan = calloc(1, sizeof *plan);
+    fft_point *point = calloc(1, sizeof *point);
+    w->plan = plan;
+    w->point = point;
+    if (!plan || !point || fft_init(plan, fo_half(n_lags, is_binary))) return FO_NO_MEMORY;
+    fft_point_init(point);
+    const long m = w->m = plan->m;
+    w->block = cache_aligned(4 * m + 6 * m + 8 * CACHE_STAGGER);
+    if (!w->block) return FO_NO_MEMORY;
+    double *at = w->block;
+    w->ar = take_staggered(&at, m);
+    w->ai = take_staggered(&at, m);
+    w->br = take_staggered(&at, m);
+    w->bi = take_staggered(&at, m);
+    w->lags = take_staggered(&at, 2 * m);
+    w->x = take_staggered(&at, 2 * m);
+    w->y = take_staggered(&at, 2 * m);
+    return FO_OK;
+}
+
+void fo_work_free(fo_work *w) {
+    if (w->plan) fft_free(w->plan);
+    free(w->plan);
+    free(w->point);
+    free(w->block);
+    memset(w, 0, sizeof *w);
+}
+
+double fo_relative_error(const fo_work *w) { return fft_relative_error(w->plan, 1); }
+
+void fo_root(long k, long n, double *re, double *im) {
+    unit_roots roots;
+    *re = *im = NAN;
+    if (unit_roots_init(&roots, n)) return;
+    unit_root(&roots, k, re, im);
+    unit_roots_free(&roots);
+}

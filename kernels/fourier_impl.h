@@ -1,0 +1,125 @@
+/* Included by fourier_base.c and fourier_avx2.c, each of which defines ISA(name). */
+#include "fft.h"
+#include "fourier.h"
+
+void ISA(fo_range)(const double *x, long n, double *least, double *largest) {
+    double lo = x[0], hi = x[0], bad = x[0] - x[0];
+    long i = 0;
+    if (n >= 4) {
+        v4d l = v4_load(x), h = l, b = l - l;
+        for (i = 4; i + 4 <= n; i += 4) {
+            v4d v = v4_load(x + i);
+            l = -v4_larger(-v, -l);
+            h = v4_larger(v, h);
+            b += v - v; /* 0, or NaN where v is infinite or NaN */
+        }
+        hi = v4_max(h);
+        lo = -v4_max(-l);
+        bad = v4_sum(b);
+    }
+    for (; i < n; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+        bad += x[i] - x[i];
+    }
+    *least = lo;
+    *largest = bad == 0.0 ? hi : NAN;
+}
+
+/* x, or x times a power of two in `room` where products could leave double's range. *power is that power. */
+static const double *moderated(const double *x, long n, double *room, int *power) {
+    double sum = array_sum_abs(x, n);
+    *power = 0;
+    if ((sum > 1e-100 && sum < 1e100) || sum == 0.0) return x;
+    double least, largest;
+    ISA(fo_range)(x, n, &least, &largest);
+    frexp(largest > -least ? largest : -least, power);
+    *power = -*power;
+    for (long i = 0; i < n; i++) room[i] = ldexp(x[i], *power);
+    return room;
+}
+
+static void unroll(const fft_plan *p, double *re, double *im, double *out, long n_x, long n_y) {
+    fft_complex(p, im, re); /* lag s stands at s mod 2m: even lags in re, odd ones in im */
+    long k = 0;
+    for (long s = 2 * p->m - (n_y - 1); k < n_y - 1; k++, s++) out[k] = s & 1 ? im[s / 2] : re[s / 2];
+    for (long s = 0; s < n_x; s++, k++) out[k] = s & 1 ? im[s / 2] : re[s / 2];
+}
+
+/* Spectrum of the products of x and y into (w->ar, w->ai), packed. */
+static void spectrum(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y) {
+    const fft_plan *plan = w->plan;
+    fft_forward(plan, x, n_x, w->ar, w->ai);
+    if (x == y && n_x == n_y) {
+        if (kind == FO_CONVOLVE) fft_combine(plan, FFT_SQUARE, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
+        else fft_combine(plan, FFT_POWER, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
+        return;
+    }
+    fft_forward(plan, y, n_y, w->br, w->bi);
+    if (kind == FO_CONVOLVE) fft_combine(plan, FFT_MULTIPLY, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
+    else fft_combine(plan, FFT_CORRELATE, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
+}
+
+/* Products of moderate vectors into out, checked. */
+static int checked_products(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) {
+    const fft_plan *plan = w->plan;
+    const long n_lags = n_x + n_y - 1;
+    spectrum(w, kind, x, n_x, y, n_y);
+    if (kind == FO_CONVOLVE) fft_backward(plan, w->ar, w->ai, out, n_lags);
+    else unroll(plan, w->ar, w->ai, out, n_x, n_y);
+    double norm = sqrt(array_dot(x, x, n_x) * array_dot(y, y, n_y));
+    double error = fft_relative_error(plan, 1) * norm;
+    return fft_holds(w->point, x, n_x, y, n_y, out, n_lags, kind == FO_CORRELATE, error) ? FO_OK : FO_FAULT;
+}
+
+int ISA(fo_products)(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) {
+    int power_x, power_y, is_square = x == y && n_x == n_y;
+    const double *a = moderated(x, n_x, w->x, &power_x), *b = a;
+    power_y = power_x;
+    if (!is_square) b = moderated(y, n_y, w->y, &power_y);
+    int status = checked_products(w, kind, a, n_x, b, n_y, out);
+    if (power_x || power_y)
+        for (long k = 0; k < n_x + n_y - 1; k++) out[k] = ldexp(out[k], -power_x - power_y);
+    return status;
+}
+
+int ISA(fo_autoconvolution)(fo_work *w, const double *x, long n, double *out) {
+    int power;
+    const double *a = moderated(x, n, w->x, &power);
+    int status = checked_products(w, FO_CONVOLVE, a, n, a, n, w->lags);
+    *out = ldexp(array_max(w->lags, 2 * n - 1), -2 * power);
+    return status;
+}
+
+int ISA(fo_overlap)(fo_work *w, const double *h, long n, double *out) {
+    int status = checked_products(w, FO_CORRELATE, h, n, h, n, w->lags);
+    const double *c = w->lags + n - 1; /* c[s] = c[-s] */
+    double first = 0.0, last = 0.0, best = -INFINITY;
+    for (long s = n - 1; s >= 0; s--) {
+        first += h[n - 1 - s];
+        last += h[s];
+        double larger = first > last ? first : last, value = larger - c[s];
+        best = value > best ? value : best;
+    }
+    *out = best / (double)n * 2.0;
+    return status;
+}
+
+void ISA(fo_rfft)(fo_work *w, const double *x, long n, double *re, double *im) {
+    const fft_plan *p = w->plan;
+    const long m = p->m;
+    fft_forward(p, x, n, w->ar, w->ai);
+    const double *zr = w->ar, *zi = w->ai;
+    re[0] = zr[0] + zi[0];
+    re[m] = zr[0] - zi[0];
+    im[0] = im[m] = 0.0;
+    for (long k = 1; k <= m / 2; k++) {
+        long j = m - k;
+        double er = zr[k] + zr[j], ei = zi[k] - zi[j], fr = zi[k] + zi[j], fi = zr[j] - zr[k];
+        double gr = fr * p->pr[k] - fi * p->pi[k], gi = fr * p->pi[k] + fi * p->pr[k];
+        re[k] = 0.5 * (er + gr);
+        im[k] = 0.5 * (ei + gi);
+        re[j] = 0.5 * (er - gr);
+        im[j] = 0.5 * (gi - ei);
+    }
+}
