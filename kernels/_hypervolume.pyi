@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 HAS_AVX2: bool
-MEMORY_LIMIT_BYTES: int
 MAX_ARCHIVE_OBJECTIVES: int
 
 def select(fast: bool) -> None: ...
+def limit_memory(n_bytes: int) -> int: ...
 def volume_at_once(points: Any, reference: Any, maximize: bool) -> float | None: ...
 def volume(
     points: npt.NDArray[np.float64], reference: npt.NDArray[np.float64], signs: npt.NDArray[np.float64], method: int

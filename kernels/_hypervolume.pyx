@@ -12,7 +12,7 @@ cdef extern from "hypervolume.h":
         HV_NOT_FINITE
         HV_INTERRUPTED
         HV_MAX_ARCHIVE_OBJECTIVES
-    const size_t HV_MEMORY_LIMIT
+    size_t hv_memory_limit
     ctypedef struct hv_call:
         const double *signs
         int (*poll)() noexcept nogil
@@ -36,18 +36,10 @@ cdef extern from "hypervolume.h":
     int hv_boxes_insert_base(hv_boxes *b, const double *z, double *gain, int *taken) noexcept nogil
     int hv_boxes_insert_avx2(hv_boxes *b, const double *z, double *gain, int *taken) noexcept nogil
 
-cdef extern from *:
-    """
-    #if defined(__x86_64__) && defined(__GNUC__)
-    static int evocore_has_avx2(void) { __builtin_cpu_init(); return __builtin_cpu_supports("avx2"); }
-    #else
-    static int evocore_has_avx2(void) { return 0; }
-    #endif
-    """
+cdef extern from "cpu.h":
     int evocore_has_avx2() nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
-MEMORY_LIMIT_BYTES = int(HV_MEMORY_LIMIT)
 MAX_ARCHIVE_OBJECTIVES = int(HV_MAX_ARCHIVE_OBJECTIVES)
 cdef bint _fast = evocore_has_avx2()
 
@@ -59,6 +51,13 @@ def select(bint fast):
     """Choose the instruction set of everything after this call (for tests): AVX2 or the baseline."""
     global _fast
     _fast = fast and evocore_has_avx2()
+
+
+def limit_memory(size_t n_bytes):
+    """Set how much memory the boxes of one computation or archive may take, and return what it was."""
+    global hv_memory_limit
+    old, hv_memory_limit = hv_memory_limit, n_bytes
+    return old
 
 
 cdef int poll() noexcept nogil:
@@ -77,7 +76,7 @@ cdef object failure(int status, long n, long d):
     if status == HV_NO_MEMORY:
         return MemoryError(
             f"the hypervolume of {n} points with {d} objectives needs more memory than there is, or than the limit of "
-            f"{HV_MEMORY_LIMIT >> 20} MiB for one computation"
+            f"{hv_memory_limit >> 20} MiB for one computation"
         )
     return _pending.pop()
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _hypervolume
-from evocore.kernels.hypervolume import as_floats, as_points, as_reference, as_signs, hypervolume_contributions
-
-Array = npt.NDArray[np.float64]
+from evocore.kernels.hypervolume import as_points_of, as_reference, as_signs, hypervolume_contributions
+from evocore.kernels.points import Array
 
 _SPARE_ROWS = 64
 
@@ -40,7 +39,8 @@ class HypervolumeArchive:
     Notes
     -----
     Boxes of local upper bounds, as in `evocore.kernels.hypervolume.hypervolume` but in all d objectives: about ``2n``
-    for d = 3, ``8n`` for d = 4 and ``50n`` for d = 5, at n = 1000. A query or an insertion looks only at the buckets of boxes that it may reach.
+    for d = 3, ``8n`` for d = 4 and ``50n`` for d = 5, at n = 1000. A query or an insertion looks only at the buckets of
+    boxes that it may reach.
     Removing a point has the boxes built anew by the next call that needs them. Not to be used from two threads at once.
     Values far beyond 1e150 overflow to infinite volumes.
 
@@ -113,7 +113,7 @@ class HypervolumeArchive:
         return np.ascontiguousarray(self._columns[:, : self._n].T) * self._signs
 
     def gain(self, point: npt.ArrayLike) -> float:
-        """Return the volume that a point would add; 0.0 for one that a member is as good as, or beyond the reference."""
+        """Return the volume that a point would add: 0.0 where a member is as good, or beyond the reference."""
         return float(self.gains(self._row(point) * self._signs)[0])
 
     def gains(self, points: npt.ArrayLike) -> Array:
@@ -209,10 +209,10 @@ class HypervolumeArchive:
         return self._columns[:, at] * self._signs, float(contributions[at])
 
     def _rows(self, points: npt.ArrayLike) -> Array:
-        return np.ascontiguousarray(as_points(points, self.n_objectives) * self._signs)
+        return np.ascontiguousarray(as_points_of(points, self.n_objectives) * self._signs)
 
     def _row(self, point: npt.ArrayLike) -> Array:
-        row = as_floats(point, "point")
+        row = np.asarray(point)
         if row.shape != (self.n_objectives,):
             raise ValueError(f"expected point of shape ({self.n_objectives},), got {row.shape}")
         return self._rows(row[None, :])
@@ -228,7 +228,7 @@ class HypervolumeArchive:
             self._columns = larger
 
     def _add(self, gains: Array) -> None:
-        """Add to the total without rounding it each time: thousands of insertions must not add up to a visible error."""
+        """Add to the total without rounding each time: thousands of insertions must not make a visible error."""
         terms = [self._volume, self._rest, *gains[gains > 0.0].tolist()]
         if not math.isfinite(sum(terms)):
             self._volume, self._rest = math.inf, 0.0

@@ -6,11 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Vectors of four doubles are passed only between functions that are inlined. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 enum { HV_OK, HV_NO_MEMORY, HV_NOT_FINITE, HV_INTERRUPTED };
 
-/* No structure of this file may grow beyond so many bytes: an allocation that the machine grants and cannot back ends
+/* Boxes may not take more than so many bytes, 2 GiB at first: an allocation that the machine grants and cannot back ends
    in a killed process instead of an error. */
-#define HV_MEMORY_LIMIT ((size_t)2 << 30)
+extern size_t hv_memory_limit;
 
 /* How a call is to be done. `signs` has d entries of +1 (minimise) and -1 (maximise), or is NULL: all minimise. `poll`
    may be NULL; a long computation calls it now and then and gives up with HV_INTERRUPTED when it returns non-zero.

@@ -12,58 +12,36 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _hypervolume
+from evocore.kernels.points import Array, as_points, directions, refuse_nonfinite
 
-Array = npt.NDArray[np.float64]
 Method = Literal["auto", "boxes", "gaps"]
 
 METHODS: tuple[Method, ...] = ("auto", "boxes", "gaps")
 
 
-def as_floats(values: npt.ArrayLike, what: str) -> Array:
-    """Return real numbers as float64 in C order; refuse what would lose its meaning on the way."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"expected {what} as rows of equal length: {error}") from None
-    if array.dtype.kind not in "fiub" and array.size:
-        raise TypeError(f"expected {what} of real numbers, got dtype {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def require_finite(array: Array, what: str) -> None:
-    """Refuse NaN and infinity, and say where the first one stands."""
-    bad = ~np.isfinite(array)
-    if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"expected finite {what}, got {array[at]} at {what}[{', '.join(map(str, at))}]")
-
-
 def as_reference(reference: npt.ArrayLike) -> Array:
     """Return a finite reference point of at least one objective."""
-    r = as_floats(reference, "reference")
+    r = np.asarray(reference)
     if r.ndim != 1 or r.size == 0:
         raise ValueError(f"expected reference of shape (d,) with d >= 1, got {r.shape}")
-    require_finite(r, "reference")
+    r = as_points(r[None, :], "reference")[0]
+    refuse_nonfinite(r, "reference")
     return r
 
 
-def as_points(points: npt.ArrayLike, d: int) -> Array:
+def as_points_of(points: npt.ArrayLike, d: int) -> Array:
     """Return finite points of d objectives; an empty list is no points."""
-    p = as_floats(points, "points")
-    if p.shape == (0,):
-        p = p.reshape(0, d)
-    if p.ndim != 2 or p.shape[1] != d:
-        raise ValueError(f"expected points of shape (n, d) with d = {d} as in the reference, got {p.shape}")
-    require_finite(p, "points")
+    p = np.asarray(points)
+    p = np.empty((0, d)) if p.shape == (0,) else as_points(p)
+    if p.shape[1] != d:
+        raise ValueError(f"expected points of shape (n, {d}), as the reference has {d} objectives, got {p.shape}")
+    refuse_nonfinite(p, "points")
     return p
 
 
 def as_signs(maximize: bool | Sequence[bool] | npt.NDArray[np.bool_], d: int) -> Array:
     """Return +1 for each objective that is minimised and -1 for each that is maximised."""
-    flags = np.asarray(maximize)
-    if flags.dtype != np.bool_ or flags.shape not in ((), (d,)):
-        raise ValueError(f"expected maximize as a bool or as {d} bools, got {maximize!r}")
-    return np.where(np.broadcast_to(flags, (d,)), -1.0, 1.0)
+    return np.where(directions(maximize, d) == 1, -1.0, 1.0)
 
 
 def hypervolume(
@@ -129,7 +107,7 @@ def hypervolume(
     if method not in METHODS:
         raise ValueError(f"expected method out of {', '.join(METHODS)}, got {method!r}")
     r = as_reference(reference)
-    p = as_points(points, r.size)
+    p = as_points_of(points, r.size)
     return _hypervolume.volume(p, r, as_signs(maximize, r.size), METHODS.index(method))
 
 
@@ -179,7 +157,7 @@ def hypervolume_contributions(
     if method not in METHODS:
         raise ValueError(f"expected method out of {', '.join(METHODS)}, got {method!r}")
     r = as_reference(reference)
-    p = as_points(points, r.size)
+    p = as_points_of(points, r.size)
     out = np.zeros(len(p))
     _hypervolume.contributions(p, r, as_signs(maximize, r.size), out, METHODS.index(method))
     return out

@@ -2,6 +2,8 @@
 #define ISA(name) name##_base
 #include "hypervolume_impl.h"
 
+size_t hv_memory_limit = (size_t)2 << 30;
+
 size_t hv_boxes_bytes(const hv_boxes *b) {
     size_t directory = (size_t)b->directory_capacity * (2 * (size_t)b->d + 16);
     return (size_t)b->block_capacity * b->stride + directory + sizeof(double) * (size_t)(b->row_capacity * b->w);
@@ -18,7 +20,7 @@ int hv_boxes_grow(hv_boxes *b, long n_buckets) {
     if (n_buckets > b->directory_capacity) {
         long old = b->directory_capacity, capacity = old ? 2 * old : 64;
         size_t n = (size_t)capacity, d = (size_t)b->d;
-        if (n * (2 * d + 16) > HV_MEMORY_LIMIT / 4) return HV_NO_MEMORY;
+        if (n * (2 * d + 16) > hv_memory_limit / 4) return HV_NO_MEMORY;
         if (grown((void **)&b->top, n * d * 2) || grown((void **)&b->home, n * 4) || grown((void **)&b->count, n * 4) ||
             grown((void **)&b->hits, n * 4) || grown((void **)&b->unused, n * 4))
             return HV_NO_MEMORY;
@@ -27,8 +29,8 @@ int hv_boxes_grow(hv_boxes *b, long n_buckets) {
     }
     if (!b->n_unused && b->n_blocks == b->block_capacity) {
         long capacity = b->block_capacity ? 2 * b->block_capacity : 2;
-        if ((size_t)capacity * b->stride > HV_MEMORY_LIMIT) {
-            capacity = (long)(HV_MEMORY_LIMIT / b->stride);
+        if ((size_t)capacity * b->stride > hv_memory_limit) {
+            capacity = (long)(hv_memory_limit / b->stride);
             if (capacity <= b->block_capacity) return HV_NO_MEMORY;
         }
         if (grown((void **)&b->pool, (size_t)capacity * b->stride)) return HV_NO_MEMORY;
@@ -40,7 +42,7 @@ int hv_boxes_grow(hv_boxes *b, long n_buckets) {
 int hv_boxes_grow_rows(hv_boxes *b) {
     long capacity = b->row_capacity ? 2 * b->row_capacity : 32;
     size_t bytes = sizeof(double) * (size_t)(capacity * b->w);
-    if (bytes > HV_MEMORY_LIMIT || grown((void **)&b->rows, bytes)) return HV_NO_MEMORY;
+    if (bytes > hv_memory_limit || grown((void **)&b->rows, bytes)) return HV_NO_MEMORY;
     b->row_capacity = capacity;
     return HV_OK;
 }

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "simd.h"
 #include "hypervolume.h"
+#include "simd.h"
 #include "hypervolume_sweeps.h"
 #include "hypervolume_boxes.h"
 #include "hypervolume_gaps.h"
