@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.blas import possible_maxima
 from evocore.kernels.exact import ExactVector
 from evocore.kernels.fourier import overlap_maximum, value_range
 from evocore.problems.autocorrelation import (
@@ -66,6 +67,11 @@ class ErdosMinOverlap(StepFunctionProblem):
         """Compute `max(np.correlate(h, 1 - h, "full")) / n * 2` after the arena's rescaling to sum n/2."""
         h = self._admitted(x)
         return finite_score(peak_correlation(h, 1.0 - h) / len(h) * 2)
+
+    def possible_scores(self, x: Vector) -> tuple[float, ...]:
+        """Return what `score` may be on a machine that is not known: one value for each known order of adding."""
+        h = self._admitted(x)
+        return tuple(sorted({peak / len(h) * 2 for peak in possible_maxima(h, 1.0 - h).values()}))
 
     def fast(self, x: Vector) -> float:
         """Compute the same by FFT, to about 1e-14."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.blas import possible_maxima
 from evocore.kernels.fourier import autoconvolution_maximum, value_range
 from evocore.problems.autocorrelation import (
     StepFunctionProblem,
@@ -59,10 +60,18 @@ class FirstAutocorrelation(StepFunctionProblem):
     def score(self, x: Vector) -> float:
         """Compute `max(np.convolve(f, f) * dx) / (np.sum(f) * dx)**2` with `dx = 0.5 / n`."""
         f = self._admitted(x)
+        return self._of_peak(f, peak_convolution(f))
+
+    def possible_scores(self, x: Vector) -> tuple[float, ...]:
+        """Return what `score` may be on a machine that is not known: one value for each known order of adding."""
+        f = self._admitted(x)
+        return tuple(sorted({self._of_peak(f, peak) for peak in possible_maxima(f).values()}))
+
+    def _of_peak(self, f: Vector, peak: float) -> float:
         dx = 0.5 / len(f)
         with np.errstate(all="ignore"):
             integral_squared = (np.sum(f) * dx) ** 2
-            return finite_score(peak_convolution(f) * dx / integral_squared)
+            return finite_score(peak * dx / integral_squared)
 
     def fast(self, x: Vector) -> float:
         """Compute the same by FFT, to about 1e-13 of the true value at any scale."""

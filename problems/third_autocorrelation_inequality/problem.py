@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from evocore.errors import InvalidConstruction
+from evocore.kernels.blas import possible_maxima
 from evocore.kernels.fourier import autoconvolution_maximum
 from evocore.problems.autocorrelation import (
     StepFunctionProblem,
@@ -62,23 +63,34 @@ class ThirdAutocorrelation(StepFunctionProblem):
     def score(self, x: Vector) -> float:
         """Compute `abs(max(np.convolve(f, f) * dx)) / (np.sum(f) * dx)**2` with `dx = 0.5 / n`."""
         f = self.check(x)
-        dx = 0.5 / len(f)
+        integral_squared = self._integral_squared(f)
+        return self._of_peak(f, peak_convolution(f), integral_squared)
+
+    def possible_scores(self, x: Vector) -> tuple[float, ...]:
+        """Return what `score` may be on a machine that is not known: one value for each known order of adding."""
+        f = self.check(x)
+        integral_squared = self._integral_squared(f)
+        return tuple(sorted({self._of_peak(f, peak, integral_squared) for peak in possible_maxima(f).values()}))
+
+    def _integral_squared(self, f: Vector) -> float:
         with np.errstate(all="ignore"):
-            integral_squared = (np.sum(f) * dx) ** 2
-            if integral_squared < SMALLEST_INTEGRAL_SQUARED:
-                raise InvalidConstruction(
-                    f"expected (sum of values / (2n))^2 >= 1e-9, got {float(integral_squared)!r}: multiply all values "
-                    f"by a power of two"
-                )
-            return finite_score(abs(peak_convolution(f) * dx) / integral_squared)
+            integral_squared = (np.sum(f) * (0.5 / len(f))) ** 2
+        if integral_squared < SMALLEST_INTEGRAL_SQUARED:
+            raise InvalidConstruction(
+                f"expected (sum of values / (2n))^2 >= 1e-9, got {float(integral_squared)!r}: multiply all values "
+                f"by a power of two"
+            )
+        return float(integral_squared)
+
+    def _of_peak(self, f: Vector, peak: float, integral_squared: float) -> float:
+        with np.errstate(all="ignore"):
+            return finite_score(abs(peak * (0.5 / len(f))) / integral_squared)
 
     def fast(self, x: Vector) -> float:
         """Compute the same by FFT, to about 1e-13 where the values do not cancel."""
         f = self.check(x)
         dx = 0.5 / len(f)
-        with np.errstate(all="ignore"):
-            if (np.sum(f) * dx) ** 2 < SMALLEST_INTEGRAL_SQUARED:
-                raise InvalidConstruction("expected (sum of values / (2n))^2 >= 1e-9, got less")
+        self._integral_squared(f)
         f = moderate(f)
         return finite_score(abs(autoconvolution_maximum(f) * dx) / (np.sum(f) * dx) ** 2)
 
