@@ -41,14 +41,15 @@ long:  ## the tests that take minutes as well
 coverage:  ## the test suite with branch coverage over the four folders
 	pytest --cov --cov-report=term-missing:skip-covered
 
-bench:  ## measure the kernels
-	evocore bench
+bench:  ## every benchmark, one after the other
+	@for script in bench/bench_*.py; do echo "== $$script"; $(RUN) evocore.bench.$$(basename $$script .py) || exit 1; done
 
-sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers, in an environment of their own
-	rm -rf build/sanitize && $(PYTHON) -m venv build/sanitize
-	EVOCORE_SANITIZE=address,undefined build/sanitize/bin/pip install -q '.[test]'
+sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers (a build of its own, nothing installed)
+	rm -rf build/sanitize build/lib* build/temp*
+	EVOCORE_SANITIZE=address,undefined $(PYTHON) -m pip install -q --no-deps --no-build-isolation --target build/sanitize .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	UBSAN_OPTIONS=halt_on_error=1 build/sanitize/bin/pytest tests/kernels
+	UBSAN_OPTIONS=halt_on_error=1 PYTHONPATH=build/sanitize $(RUN) pytest -q -s tests/kernels
+	rm -rf build/lib* build/temp*
 
 clean:  ## remove what builds and tools leave behind
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
