@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import random
 import shutil
 import signal
@@ -27,33 +26,42 @@ seed = 11
 """
 
 
-def environment(mark):
-    return {**os.environ, "EVOCORE_TEST_MARK": mark}
-
-
-def launch(arguments, folder, mark):
+def launch(arguments, folder):
     command = [sys.executable, "-P", "-m", "evocore.cli.main", *arguments, "--quiet"]
-    return subprocess.Popen(command, cwd=folder, env=environment(mark), stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
-def left_over(mark):
-    """Processes that carry the test's mark in their environment, or that descend from one that does."""
-    found = []
+def processes():
+    """All processes that run: (pid, start time) to the parent's pid; zombies left out."""
+    found = {}
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
+        if entry.name.isdigit():
             try:
-                if mark.encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
+            if fields[0] != "Z":
+                found[int(entry.name), fields[19]] = int(fields[1])
     return found
 
 
-def wait_until_gone(mark, seconds=10.0):
+def descendants(pid):
+    """Processes below one, whatever session or group they are in."""
+    parents = processes()
+    found, level = set(), {pid}
+    while level:
+        below = {one for one, parent in parents.items() if parent in level}
+        found |= below
+        level = {one[0] for one in below}
+    return found
+
+
+def still_there(started, seconds=10.0):
+    """Those that are not gone after a while: they may need a moment to notice."""
     end = time.monotonic() + seconds
-    while (found := left_over(mark)) and time.monotonic() < end:
+    while (left := started & processes().keys()) and time.monotonic() < end:
         time.sleep(0.05)
-    return found
+    return left
 
 
 def check(run):
@@ -82,7 +90,7 @@ def check(run):
 
 
 def kill_after(process, ledger, n_events, delay):
-    """Kill a controller once the ledger has grown by so many lines, and a random moment later."""
+    """Kill a controller once the ledger has grown by so many lines, and a random moment later; nothing may survive."""
     before = ledger.read_bytes().count(b"\n") if ledger.exists() else 0
     end = time.monotonic() + 60.0
     while process.poll() is None and time.monotonic() < end:
@@ -92,41 +100,41 @@ def kill_after(process, ledger, n_events, delay):
     try:
         process.wait(timeout=delay)
     except subprocess.TimeoutExpired:
+        started = descendants(process.pid)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        assert not still_there(started)
 
 
 def killed_and_resumed(folder, kills, budget, seed):
     rng = random.Random(seed)
     settings = folder / "settings.toml"
     settings.write_text(SETTINGS.format(budget=budget))
-    run, mark = folder / "run", f"evocore-kill-{os.getpid()}-{seed}"
-    best, n_events = None, 0
+    run, best, events = folder / "run", None, []
     for _ in range(kills):
         is_there = (run / "ledger.jsonl").exists()
         arguments = ["resume", str(run)] if is_there else ["run", "--config", str(settings), "--out", str(run)]
-        process = launch(arguments, folder, mark)
+        process = launch(arguments, folder)
         kill_after(process, run / "ledger.jsonl", rng.randrange(12), rng.uniform(0.0, 0.5))
         stderr = process.stderr.read()
         process.stderr.close()
         assert process.returncode in (0, -signal.SIGKILL) or "--budget" in stderr, stderr
-        assert wait_until_gone(mark) == []
         if not (run / "ledger.jsonl").exists():
             # killed before there was a run: what lies there is no run, and a new one wants an empty folder
             shutil.rmtree(run, ignore_errors=True)
             continue
         now = check(run)
         assert best is None or (now is not None and now <= best)
-        assert len(read_ledger(run / "ledger.jsonl")) >= n_events
-        best, n_events = now, len(read_ledger(run / "ledger.jsonl"))
-    return run, best, mark
+        later = read_ledger(run / "ledger.jsonl")
+        assert later[: len(events)] == events
+        best, events = now, later
+    return run, best
 
 
-def finish(run, best, mark):
-    process = launch(["resume", str(run), "--budget", "2s"], run.parent, mark)
+def finish(run, best):
+    process = launch(["resume", str(run), "--budget", "2s"], run.parent)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
-    assert wait_until_gone(mark) == []
     last = check(run)
     assert last is not None
     assert best is None or last <= best
