@@ -1,13 +1,13 @@
 """Dominance among points: who is beaten by nobody, in which front each stands, and by how much one set misses another.
 
-All objectives are minimised unless `maximize` says otherwise, for all of them or one by one. A point *dominates* another iff
-it is nowhere worse and somewhere better; equal points do not dominate one another, so that all of them stay together. Values
-must be finite. The search's own relation, with its tolerance on the first coordinate, is `outdoes`.
+All objectives are minimised unless `maximize` says otherwise, for all of them or one by one. A point *dominates*
+another iff it is nowhere worse and somewhere better; equal points do not dominate one another, so that all of them stay
+together. Values must be finite. The search's own relation, with its tolerance on the first coordinate, is `outdoes`.
 
 Notes
 -----
-Everything is exact: values are only compared, and the differences of `excess` and `outdoes` are rounded once. Results do not
-depend on the order of the points, except where `keep="first"` asks for the first of equal ones.
+Everything is exact: values are only compared, and the differences of `excess` and `outdoes` are rounded once. Results
+do not depend on the order of the points, except where `keep="first"` asks for the first of equal ones.
 """
 
 from __future__ import annotations
@@ -58,19 +58,21 @@ def non_dominated(
 
     Notes
     -----
-    First the points that the one with the least mean of scaled objectives dominates are dropped, in one pass. What is left is
+    First the points that the one with the least mean of scaled objectives dominates are dropped, in one pass. What is
+    left is
 
     - d = 1: compared with the least value;
     - d = 2: sorted by radix and swept with the least second coordinate;
     - d = 3: sorted by radix and swept over a Fenwick tree of least second coordinates, O(n log n) whatever the front;
-    - d >= 4: sorted by that mean, and each compared with those that stayed: as bit sets, one for each objective and each of 256
-      of its buckets, whose intersection leaves few candidates for an exact comparison. O(n^2 d / 256) at worst.
+    - d >= 4: sorted by that mean, and each compared with those that stayed: as bit sets, one for each objective and
+      each of 256 of its buckets, whose intersection leaves few candidates for an exact comparison. O(n^2 d / 256) at
+      worst.
 
     References
     ----------
-    J. L. Bentley, K. L. Clarkson, D. B. Levine, "Fast linear expected-time algorithms for computing maxima and convex hulls",
-    Algorithmica 9 (1993) 168, for the first pass. H. T. Kung, F. Luccio, F. P. Preparata, "On finding the maxima of a set of
-    vectors", J. ACM 22 (1975) 469, for the sweeps.
+    J. L. Bentley, K. L. Clarkson, D. B. Levine, "Fast linear expected-time algorithms for computing maxima and convex
+    hulls", Algorithmica 9 (1993) 168, for the first pass. H. T. Kung, F. Luccio, F. P. Preparata, "On finding the
+    maxima of a set of vectors", J. ACM 22 (1975) 469, for the sweeps.
 
     Examples
     --------
@@ -93,9 +95,7 @@ def non_dominated(
     return mask.view(np.bool_)
 
 
-def ranks(
-    points: npt.ArrayLike, *, maximize: Maximize = False, use_avx2: bool = HAS_AVX2
-) -> npt.NDArray[np.int64]:
+def ranks(points: npt.ArrayLike, *, maximize: Maximize = False, use_avx2: bool = HAS_AVX2) -> npt.NDArray[np.int64]:
     """Number the fronts: 0 for the points that nothing dominates, 1 for those that only front 0 dominates, and so on.
 
     Parameters
@@ -114,12 +114,13 @@ def ranks(
 
     Notes
     -----
-    d <= 2: sorting and bisection, O(n log n). Above: points in the order of the mean of scaled objectives; the first front that
-    does not dominate a point is found by bisection over the fronts, each kept as in `non_dominated`.
+    d <= 2: sorting and bisection, O(n log n). Above: points in the order of the mean of scaled objectives; the first
+    front that does not dominate a point is found by bisection over the fronts, each kept as in `non_dominated`.
 
     References
     ----------
-    X. Zhang, Y. Tian, R. Cheng, Y. Jin, "An efficient approach to nondominated sorting", IEEE Trans. Evol. Comput. 19 (2015) 201.
+    X. Zhang, Y. Tian, R. Cheng, Y. Jin, "An efficient approach to nondominated sorting", IEEE Trans. Evol. Comput. 19
+    (2015) 201.
 
     Examples
     --------
@@ -229,8 +230,8 @@ def outdoes(
 ) -> npt.NDArray[np.bool_]:
     """Tell which fitness vectors outdo which, by the search's relation: accuracy first, then every cost axis.
 
-    f outdoes g iff ``f[0] - g[0] > epsilon``, or ``abs(f[0] - g[0]) <= epsilon`` and f is strictly larger in every other
-    coordinate. All coordinates are to be maximised. The relation is not transitive: never sort by it.
+    f outdoes g iff ``f[0] - g[0] > epsilon``, or ``abs(f[0] - g[0]) <= epsilon`` and f is strictly larger in every
+    other coordinate. All coordinates are to be maximised. The relation is not transitive: never sort by it.
 
     Parameters
     ----------
@@ -248,7 +249,8 @@ def outdoes(
     Returns
     -------
     bool array
-        (n, m): whether f_i outdoes g_j; without the axis of an argument that was a single vector. Nothing outdoes itself.
+        (n, m): whether f_i outdoes g_j; without the axis of an argument that was a single vector. Nothing outdoes
+        itself.
 
     Examples
     --------

@@ -32,6 +32,15 @@ LANES_INLINE v4d v4_max_of(v4d a, v4d b) {
 #endif
 }
 
+/* Rounded correctly, as IEEE 754 asks for. */
+LANES_INLINE v4d v4_sqrt(v4d v) {
+#if defined(__AVX__)
+    return (v4d)_mm256_sqrt_pd((__m256d)v);
+#else
+    return (v4d){__builtin_sqrt(v[0]), __builtin_sqrt(v[1]), __builtin_sqrt(v[2]), __builtin_sqrt(v[3])};
+#endif
+}
+
 LANES_INLINE v8f v8_load(const float *p) {
     v8f v;
     memcpy(&v, p, sizeof v);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,7 @@ def directions(maximize: bool | Sequence[bool] | npt.NDArray[np.bool_], d: int) 
     return np.ascontiguousarray(flags, dtype=np.uint8)
 
 
-def output(out: npt.NDArray[np.generic] | None, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+def output(out: npt.NDArray[Any] | None, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return `out` after checking that a kernel can write into it, or a new array where there is none.
 
     Raises
@@ -81,7 +82,9 @@ def output(out: npt.NDArray[np.generic] | None, shape: tuple[int, ...], dtype: n
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray) or out.dtype != np.dtype(dtype):
-        raise TypeError(f"expected out as an array of {np.dtype(dtype)}, got {getattr(out, 'dtype', type(out).__name__)}")
+        raise TypeError(
+            f"expected out as an array of {np.dtype(dtype)}, got {getattr(out, 'dtype', type(out).__name__)}"
+        )
     if out.shape != shape or not out.flags.c_contiguous or not out.flags.writeable:
         raise ValueError(
             f"expected out writeable, in C order, of shape {shape}, got shape {out.shape}, "

@@ -3,8 +3,9 @@
 Arguments are keyword-only, so that no test can mix them up.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -103,3 +104,118 @@ def hypervolume_contributions(*, points: Array, reference: Array) -> list[Fracti
     """Return the exact volume that is lost with each point alone, minimising."""
     whole = hypervolume(points=points, reference=reference)
     return [whole - hypervolume(points=np.delete(points, i, axis=0), reference=reference) for i in range(len(points))]
+
+
+# ---- dominance, similarity -------------------------------------------------------------------------------------------
+
+
+def dominates(*, p: Array, q: Array) -> bool:
+    """Whether p dominates q, minimising."""
+    return bool(np.all(p <= q) and np.any(p < q))
+
+
+def non_dominated(*, points: Array) -> list[bool]:
+    """Mark the points that no other dominates, minimising."""
+    return [not any(dominates(p=q, q=p) for q in points) for p in points]
+
+
+def ranks(*, points: Array) -> list[int]:
+    """Number the fronts by taking one after the other away, minimising."""
+    out = [0] * len(points)
+    left = list(range(len(points)))
+    front = 0
+    while left:
+        stays = non_dominated(points=points[left])
+        for i, first in zip(left, stays, strict=True):
+            if first:
+                out[i] = front
+        left = [i for i, first in zip(left, stays, strict=True) if not first]
+        front += 1
+    return out
+
+
+def excess(*, p: Array, q: Array) -> Array:
+    """Return max over k of (p_ik - q_jk), minimising."""
+    return np.asarray((p[:, None, :] - q[None, :, :]).max(axis=2), dtype=np.float64)
+
+
+def epsilon_indicator(*, p: Array, q: Array) -> float:
+    """Return the additive epsilon indicator, minimising."""
+    return float(excess(p=p, q=q).min(axis=0).max())
+
+
+def outdoes(*, f: Array, g: Array, epsilon: float) -> bool:
+    """Whether f is more accurate by over epsilon, or as accurate within it and larger in every other coordinate."""
+    lead = f[0] - g[0]
+    return bool(lead > epsilon or (abs(lead) <= epsilon and np.all(f[1:] > g[1:])))
+
+
+def similarity(*, a: npt.NDArray[np.generic], b: npt.NDArray[np.generic], levels: int = 1) -> Fraction:
+    """Return 1 - the mean absolute difference of two rows, exactly."""
+    rows = [[Fraction(float(v)) for v in row.astype(np.float64)] for row in (a, b)]
+    if not rows[0]:
+        return Fraction(1)
+    return 1 - sum((abs(x - y) for x, y in zip(*rows, strict=True)), Fraction(0)) / (len(rows[0]) * levels)
+
+
+def farthest_points(*, distance: npt.NDArray[np.generic], k: int, first: int) -> list[int]:
+    """Choose k points, each farthest from those before; of equal ones the lowest index."""
+    picks = [first][:k]
+    while len(picks) < k:
+        rest = [i for i in range(len(distance)) if i not in picks]
+        picks.append(max(rest, key=lambda i: (min(distance[i, j] for j in picks), -i)))
+    return picks
+
+
+def most_dispersed(*, distance: Array, k: int) -> list[int]:
+    """Choose the k points whose least mutual distance is the largest; the first in lexicographic order."""
+    choices = combinations(range(len(distance)), k)
+    return list(max(choices, key=lambda c: min((distance[i, j] for i, j in combinations(c, 2)), default=np.inf)))
+
+
+def parent_weights(*, fitness: Array, similarities: Array, epsilon: float) -> list[float]:
+    """Return minus the sum of similarities to those that outdo each."""
+    n = len(fitness)
+    return [
+        -sum(float(similarities[i, j]) for j in range(n) if outdoes(f=fitness[j], g=fitness[i], epsilon=epsilon))
+        for i in range(n)
+    ]
+
+
+# ---- configurations --------------------------------------------------------------------------------------------------
+
+
+def squared_distances(*, points: Sequence[Sequence[int | float | Fraction]]) -> dict[tuple[int, int], Fraction]:
+    """Return the exact squared distance of every pair."""
+    rows = [[Fraction(v) for v in p] for p in points]
+    return {
+        (i, j): sum(((a - b) ** 2 for a, b in zip(rows[i], rows[j], strict=True)), Fraction(0))
+        for i, j in combinations(range(len(rows)), 2)
+    }
+
+
+def riesz_energy(*, points: Array, exponent: float) -> float:
+    """Return the Riesz energy, pair by pair."""
+    apart = [float(np.linalg.norm(p - q)) for p, q in combinations(points, 2)]
+    return float(sum(-np.log(r) if exponent == 0 else r**-exponent for r in apart))
+
+
+def least_triangle(*, points: Array) -> Fraction:
+    """Return the exact least area of a triangle."""
+    rows = [[Fraction(float(v)) for v in p] for p in points]
+    return min(
+        abs((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])) / 2 for a, b, c in combinations(rows, 3)
+    )
+
+
+def floor_sum_maximum(*, keys: Sequence[int], values: Sequence[float], limit: int) -> tuple[Fraction, int]:
+    """Return the exact maximum of sum value floor(x / key) over 1 <= x < limit, and the least x that has it."""
+    exact = [Fraction(float(v)) for v in values]
+    sums = [sum((v * (x // k) for k, v in zip(keys, exact, strict=True)), Fraction(0)) for x in range(1, limit)]
+    best = max(sums)
+    return best, 1 + sums.index(best)
+
+
+def discrepancy(*, matrix: Array) -> float:
+    """Return the least max |A x| over all vectors of signs."""
+    return min(float(np.abs(matrix @ np.array(signs)).max()) for signs in product((1, -1), repeat=matrix.shape[1]))

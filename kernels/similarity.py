@@ -11,19 +11,20 @@ dtype        what                                                               
 ``bool``     passed or not                                                          exact, rounded once
 ===========  =====================================================================  =================================
 
-Other real types become ``float64``. Every kind gives exactly 1 for equal rows, never more than 1, the same value for (i, j)
-and (j, i), and 1 where there are no columns (m = 0).
+Other real types become ``float64``. Every kind gives exactly 1 for equal rows, never more than 1, the same value for
+(i, j) and (j, i), and 1 where there are no columns (m = 0).
 
 Notes
 -----
-For floats ``sum |x - y| = sum x + sum y - 2 sum min(x, y)``: two vector operations an element instead of three. The sums of the
-rows are added in the order in which the kernel adds the minima, so that for x = y the difference is exactly 0. Rows are worked
-on in blocks of 48 x 48 pairs, in panels of 1 KiB and in tiles of 3 x 3 pairs that live in registers; bytes by the processor's
-sum of absolute differences, bits by counting.
+For floats ``sum |x - y| = sum x + sum y - 2 sum min(x, y)``: two vector operations an element instead of three. The
+sums of the rows are added in the order in which the kernel adds the minima, so that for x = y the difference is exactly
+0. Rows are worked on in blocks of 48 x 48 pairs, in panels of 1 KiB and in tiles of 3 x 3 pairs that live in registers;
+bytes by the processor's sum of absolute differences, bits by counting.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,14 +39,14 @@ HAS_AVX2 = _similarity.HAS_AVX2
 MAX_EXACT = 16
 
 _FLOAT64, _FLOAT32, _BYTES, _BITS = range(4)
-_LIMITS = {_FLOAT64: 1e300, _FLOAT32: 1e37}
+_LIMITS: dict[int, float] = {_FLOAT64: 1e300, _FLOAT32: 1e37}
 
 
 class Nearest(NamedTuple):
     """The most similar rows: (n, k) indices, best first, and their similarities."""
 
-    index: npt.NDArray[np.int64]
-    value: Array
+    indices: npt.NDArray[np.int64]
+    values: Array
 
 
 def similarity(
@@ -92,7 +93,7 @@ def similarity(
     second = rows if others is None else _Rows(others, levels, "others")
     rows.refuse_other(second)
     dtype = rows.dtype if out is None or out.dtype not in (np.float64, np.float32) else out.dtype
-    result: Any = output(out, (rows.n, second.n), dtype)
+    result = output(out, (rows.n, second.n), dtype)
     if result.size:
         packed = rows.packed(use_avx2)
         other = None if second is rows else second.packed(use_avx2)
@@ -100,7 +101,7 @@ def similarity(
             packed.full(other, result)
         else:
             packed.full32(other, result)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def condensed_similarity(
@@ -131,14 +132,14 @@ def condensed_similarity(
     """
     rows = _Rows(behaviours, levels, "behaviours")
     dtype = rows.dtype if out is None or out.dtype not in (np.float64, np.float32) else out.dtype
-    result: Any = output(out, (rows.n * (rows.n - 1) // 2,), dtype)
+    result = output(out, (rows.n * (rows.n - 1) // 2,), dtype)
     if result.size:
         packed = rows.packed(use_avx2)
         if dtype == np.float64:
             packed.condensed(result)
         else:
             packed.condensed32(result)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def most_similar(
@@ -169,7 +170,7 @@ def most_similar(
 
     Examples
     --------
-    >>> most_similar([[1.0], [0.5], [0.0], [0.1]], 1).index.ravel().tolist()
+    >>> most_similar([[1.0], [0.5], [0.0], [0.1]], 1).indices.ravel().tolist()
     [1, 3, 3, 2]
     """
     rows = _Rows(behaviours, levels, "behaviours")
@@ -181,7 +182,7 @@ def most_similar(
     found = Nearest(np.empty((rows.n, k), dtype=np.int64), np.empty((rows.n, k)))
     if rows.n:
         other = None if second is rows else second.packed(use_avx2)
-        rows.packed(use_avx2).best(other, found.value, found.index)
+        rows.packed(use_avx2).best(other, found.values, found.indices)
     return found
 
 
@@ -213,8 +214,9 @@ def farthest_points(
 
     Notes
     -----
-    O(n m k). From float64 rows, a copy rounded to bytes first gives every distance a lower bound; most rows need no more than
-    that, and the picks are those of the plain loop. At most half the least distance of the best choice is lost.
+    O(n m k). From float64 rows, a copy rounded to bytes first gives every distance a lower bound; most rows need no
+    more than that, and the picks are those of the plain loop. At most half the least distance of the best choice is
+    lost.
 
     References
     ----------
@@ -295,8 +297,8 @@ def parent_weights(
 ) -> Array:
     """Compute the selection scores eta: minus the similarity to each row that outdoes this one, added up.
 
-    ``eta[i] = - sum over j of similarity(i, j) where j outdoes i`` (`evocore.kernels.dominance.outdoes`): a candidate that
-    nothing like it outdoes scores 0, crowded and beaten ones less.
+    ``eta[i] = - sum over j of similarity(i, j) where j outdoes i`` (`evocore.kernels.dominance.outdoes`): a candidate
+    that nothing like it outdoes scores 0, crowded and beaten ones less.
 
     Parameters
     ----------
@@ -320,17 +322,15 @@ def parent_weights(
 
     Examples
     --------
-    >>> parent_weights([[0.9, 0.5], [0.5, 0.5]], [[1.0, 0.8], [1.0, 0.0]], epsilon=0.02).tolist()
-    [0.0, -0.6]
+    >>> parent_weights([[0.9, 0.5], [0.5, 0.5]], [[1.0, 0.5], [1.0, 0.0]], epsilon=0.02).tolist()
+    [0.0, -0.75]
     """
     if not 0.0 <= epsilon < np.inf:
         raise ValueError(f"expected epsilon finite and >= 0, got {epsilon}")
     vectors = as_points(fitness, "fitness")
     rows = _Rows(behaviours, levels, "behaviours")
     if vectors.shape[0] != rows.n or vectors.shape[1] < 2:
-        raise ValueError(
-            f"expected fitness of shape ({rows.n}, d) with d >= 2 (accuracy, costs), got {vectors.shape}"
-        )
+        raise ValueError(f"expected fitness of shape ({rows.n}, d) with d >= 2 (accuracy, costs), got {vectors.shape}")
     refuse_nonfinite(vectors, "fitness")
     eta = np.zeros(rows.n)
     if rows.n:
@@ -403,7 +403,8 @@ class _Rows:
 
     @property
     def _limit(self) -> float:
-        return _LIMITS.get(self.kind, np.inf) / max(self.m, 1)
+        limit = _LIMITS.get(self.kind, math.inf)
+        return limit / float(max(self.m, 1))
 
     def _raise_large(self, values: npt.NDArray[np.floating]) -> None:
         i, j = (int(v) for v in np.argwhere(~(np.abs(values) <= self._limit))[0])
