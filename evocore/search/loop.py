@@ -8,7 +8,6 @@ stopped in order and reported on.
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
 import signal
@@ -21,29 +20,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evocore.config import RunConfig, format_duration, parse_duration
-from evocore.errors import ConfigError, EvocoreError, InfrastructureError, InputError
+from evocore.errors import ConfigError, EvocoreError, InfrastructureError
 from evocore.ledger import Ledger, write_file
 from evocore.problems import problem as find_problem
-from evocore.problems.registry import optimizers
 from evocore.search.curriculum import TaskBook
 from evocore.search.discoveries import Discoveries, shown_exact
 from evocore.search.evaluation import Evaluate, Evaluator
 from evocore.search.evolution import Evolution, Setting
 from evocore.search.fitness import Caps
 from evocore.search.history import Discovery, History
+from evocore.search.inputs import check_mutators, check_start, initial_programs, read_start
 from evocore.search.journal import Journal
 from evocore.search.plan import Plan, make_plan
 from evocore.search.presets import preset
 from evocore.search.rundir import RunDir
 from evocore.search.sandboxed import Bench, Chains
-from evocore.search.state import BestState, ChainState, IslandState, Passed, RunState
+from evocore.search.showing import picture
+from evocore.search.state import Passed, RunState
 from evocore.search.stopping import Clock, Stop, Stopped
 from evocore.verifiers import Verifier
 
 if TYPE_CHECKING:
     from evocore.problems.base import Problem
     from evocore.search.memory import FloatArray
-    from evocore.verifiers import Verdict
 
 _WAIT_SECONDS = 0.2
 _LATE_SECONDS = 1.5
@@ -218,13 +217,13 @@ class Run:
             program=tuple(os.path.abspath(name) for name in config.program),
             start=None if config.start is None else os.path.abspath(config.start),
         )
-        _check_mutators(config)
-        programs = _initial_programs(problem, config)
-        start = None if config.start is None else _read_start(problem, Path(config.start))
+        check_mutators(config)
+        programs = initial_programs(problem, config)
+        start = None if config.start is None else read_start(problem, Path(config.start))
         verifier = Verifier(problem)
         try:
             if start is not None:
-                _check_start(verifier.verify(problem, start), config.start)
+                check_start(verifier.verify(problem, start), config.start)
             rundir = RunDir.create(problem.slug, out)
             write_file(rundir.config, config.to_toml().encode())
             ledger = Ledger.create(rundir.ledger)
@@ -266,10 +265,10 @@ class Run:
             write_file(rundir.config, config.to_toml().encode())
             opened.pop_all()
         # only a run that was killed in its first moments still needs what it was given: later the ledger has it all
-        programs = () if has_epoch else _initial_programs(problem, config)
+        programs = () if has_epoch else initial_programs(problem, config)
         start = None
         if config.start is not None and history.best is None:
-            start = _read_start(problem, Path(config.start))
+            start = read_start(problem, Path(config.start))
         return cls(config, problem, rundir, ledger, verifier, programs=programs, start=start, **seams)
 
     def poll(self) -> RunState | None:
@@ -445,60 +444,19 @@ class Run:
 
     def _publish(self) -> None:
         with self.journal.lock:
-            self._state = self._picture()
-
-    def _picture(self) -> RunState:
-        forest, history = self.journal.forest, self.journal.history
-        chains = self._chains.running if self._chains is not None else {}
-        return RunState(
-            problem=self.problem.slug,
-            title=self.problem.title,
-            direction=self.problem.direction,
-            run_dir=str(self.rundir.path),
-            phase=self._phase,
-            budget_seconds=self.plan.budget_seconds,
-            elapsed_seconds=self._clock.elapsed(),
-            target=self.config.target,
-            round=forest.round,
-            epoch=forest.epoch,
-            best=None if history.best is None else self._best_state(history.best),
-            references=tuple(self._passed),
-            islands=tuple(self._island_state(number) for number in sorted(forest.islands)),
-            chains=tuple(self._chain_state(slot, *chains[slot]) for slot in sorted(list(chains)) if slot in chains),
-            evaluations=history.evaluations,
-            running_evaluations=0 if self._evaluator is None else self._evaluator.running,
-            rejected=history.rejected,
-            hand_ins=history.hand_ins,
-            trace=history.trace(),
-            messages=tuple(self._messages),
-        )
-
-    def _best_state(self, best: Discovery) -> BestState:
-        exact = shown_exact(best)
-        text = exact if isinstance(exact, str) else f"[{exact[0]}, {exact[1]}]"
-        return BestState(best.arena_score, text, best.elapsed, best.source, best.file, best.first_place)
-
-    def _island_state(self, number: int) -> IslandState:
-        forest = self.journal.forest
-        island = forest.islands[number]
-        best = forest.best(number)
-        accuracy = None if best is None else forest.accuracy(best)
-        return IslandState(
-            number=number,
-            mutator=island.mutator,
-            n_nodes=len(island.nodes),
-            n_admitted=len(island.admitted),
-            n_rejected=len(island.rejections),
-            best_accuracy=island.best if accuracy is None else accuracy,
-            stall=island.stall,
-            best_program="" if best is None else forest.nodes[best].source_sha,
-        )
-
-    def _chain_state(self, slot: int, segment: Any, begun: float) -> ChainState:
-        programs = self.journal.forest.programs
-        title = programs[segment.program].title if segment.program in programs else segment.program[:12]
-        start = "random numbers" if segment.start is None else f"construction {segment.start[:8]}"
-        return ChainState(slot, title, segment.kind, start, begun, segment.seconds)
+            self._state = picture(
+                self.problem,
+                self.rundir,
+                self.journal,
+                phase=self._phase,
+                budget_seconds=self.plan.budget_seconds,
+                elapsed_seconds=self._clock.elapsed(),
+                target=self.config.target,
+                references=tuple(self._passed),
+                chains={} if self._chains is None else dict(self._chains.running),
+                running_evaluations=0 if self._evaluator is None else self._evaluator.running,
+                messages=tuple(self._messages),
+            )
 
     # the end
 
@@ -579,55 +537,6 @@ def _interruptible(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
-
-
-def _check_mutators(config: RunConfig) -> None:
-    from evocore.mutators import MUTATORS
-
-    unknown = sorted(set(config.mutators) - set(MUTATORS))
-    if unknown:
-        raise ConfigError(f"expected mutators among {', '.join(sorted(MUTATORS))}, got {', '.join(unknown)}")
-
-
-def _initial_programs(problem: Problem, config: RunConfig) -> tuple[tuple[str, str, str], ...]:
-    """Read the programs that a run begins with: one's own first, then the problem's."""
-    from evocore.mutators import check_program
-
-    found = []
-    for name in config.program:
-        source = _read_text(Path(name), "an optimizer program")
-        reasons = check_program(source)
-        if reasons:
-            raise InputError(f"expected an optimizer program, got one that breaks the contract: {name}: {reasons[0]}")
-        found.append((source, "given", Path(name).stem))
-    found += [(path.read_text(), "problem", path.stem) for path in optimizers(problem)]
-    if not found:
-        raise ConfigError(f"expected an optimizer program for {problem.slug}, found none; give one with --program FILE")
-    return tuple(found)
-
-
-def _read_start(problem: Problem, path: Path) -> FloatArray:
-    text = _read_text(path, "a construction")
-    try:
-        payload = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"expected JSON, got something else ({error}): {path}") from None
-    return problem.parse(payload)
-
-
-def _check_start(verdict: Verdict, name: str | None) -> None:
-    if not verdict.valid or verdict.arena_score is None:
-        reason = verdict.reasons[0] if verdict.reasons else "it has no score"
-        raise InputError(f"expected a valid construction to start from, got one that is not: {name}: {reason}")
-
-
-def _read_text(path: Path, what: str) -> str:
-    try:
-        return path.read_text()
-    except OSError as error:
-        raise InputError(f"expected {what}, got {(error.strerror or '').lower()}: {path}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"expected {what}, got a file that is not text: {path}") from None
 
 
 def _extended(config: RunConfig, history: History, budget: object, rundir: RunDir) -> RunConfig:
