@@ -8,6 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+# The folder evocore/ in the root would hide an installed evocore, kernels and all, from every `python -c` and
+# `python -m` that a test starts there: child processes leave the working directory out of their path.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 
 @pytest.fixture(scope="session")
 def constructions():
