@@ -41,8 +41,8 @@ long:  ## the tests that take minutes as well
 coverage:  ## the test suite with branch coverage over the four folders
 	pytest --cov --cov-report=term-missing:skip-covered
 
-bench:  ## every benchmark, one after the other
-	@for script in bench/bench_*.py; do echo "== $$script"; $(RUN) evocore.bench.$$(basename $$script .py) || exit 1; done
+bench:  ## every benchmark of the engine, one after the other (whole runs: python -m evocore.bench.bench_runs)
+	@for script in $(filter-out bench/bench_runs.py,$(wildcard bench/bench_*.py)); do echo "== $$script"; $(RUN) evocore.bench.$$(basename $$script .py) || exit 1; done
 
 sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers (a build of its own, nothing installed)
 	rm -rf build/sanitize build/lib* build/temp*
