@@ -30,8 +30,6 @@ cdef extern from "fourier.h":
     int fo_autoconvolution_avx2(fo_work *w, const double *x, long n, double *out) nogil
     int fo_overlap_base(fo_work *w, const double *h, long n, double *out) nogil
     int fo_overlap_avx2(fo_work *w, const double *h, long n, double *out) nogil
-    void fo_rfft_base(fo_work *w, const double *x, long n, double *re, double *im) nogil
-    void fo_rfft_avx2(fo_work *w, const double *x, long n, double *re, double *im) nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
 
@@ -147,14 +145,4 @@ def maxima(bint is_overlap, const double[:, ::1] x, double[::1] out, bint is_bin
             if status:
                 break
     _checked(status)
-    give_back(work)
-
-
-def rfft(const double[::1] x, double[::1] re, double[::1] im, bint is_binary, bint fast):
-    cdef Work work = take(2 * (re.shape[0] - 1), is_binary)
-    with nogil:
-        if fast:
-            fo_rfft_avx2(&work.w, &x[0], x.shape[0], &re[0], &im[0])
-        else:
-            fo_rfft_base(&work.w, &x[0], x.shape[0], &re[0], &im[0])
     give_back(work)

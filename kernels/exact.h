@@ -39,7 +39,7 @@ typedef struct {
     void *plan;
     void *point;
     long m;
-    double *ar, *ai, *br, *bi, *lags;
+    double *ar, *ai, *br, *bi, *lags, *circular;
     long *candidate;
     int has_lags;       /* lags hold what exact_filter left there */
     double *block;

@@ -81,7 +81,7 @@ int exact_work_init(exact_work *w, long n_lags) {
     if (!plan || !point || fft_init(plan, fft_binary_half(n_lags))) return EXACT_NO_MEMORY;
     fft_point_init(point);
     const long m = w->m = plan->m;
-    w->block = cache_aligned(4 * m + 2 * m + 7 * CACHE_STAGGER);
+    w->block = cache_aligned(4 * m + 4 * m + 8 * CACHE_STAGGER);
     w->candidate = malloc(sizeof(long) * 2 * (size_t)m);
     if (!w->block || !w->candidate) return EXACT_NO_MEMORY;
     double *at = w->block;
@@ -90,6 +90,7 @@ int exact_work_init(exact_work *w, long n_lags) {
     w->br = take_staggered(&at, m);
     w->bi = take_staggered(&at, m);
     w->lags = take_staggered(&at, 2 * m);
+    w->circular = take_staggered(&at, 2 * m);
     return EXACT_OK;
 }
 

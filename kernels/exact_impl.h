@@ -2,6 +2,17 @@
 #include "exact_sums.h"
 #include "fft.h"
 
+/* Sums from the products in (w->ar, w->ai), in the order of numpy.convolve or numpy.correlate "full". */
+static void sums_of(exact_work *w, int kind, long n_a, long n_b) {
+    const fft_plan *plan = w->plan;
+    if (kind == EXACT_CONVOLUTION) {
+        fft_backward(plan, w->ar, w->ai, w->lags, n_a + n_b - 1);
+        return;
+    }
+    fft_backward(plan, w->ar, w->ai, w->circular, 2 * plan->m);
+    fft_unroll(plan, w->circular, n_a, n_b, w->lags);
+}
+
 /* Lags of a and b (b may be a) in the order of numpy.convolve or numpy.correlate "full", each within *radius of the true
    sum of the scaled entries. EXACT_FAULT where the transform fails its own check. */
 int ISA(exact_filter)(exact_work *w, const exact_vector *a, const exact_vector *b, int kind, double *radius) {
@@ -9,17 +20,16 @@ int ISA(exact_filter)(exact_work *w, const exact_vector *a, const exact_vector *
     const int is_square = a == b;
     const long n_lags = a->n + b->n - 1;
     double *br = is_square ? w->ar : w->br, *bi = is_square ? w->ai : w->bi;
-    fft_forward(plan, a->scaled, a->n, w->ar, w->ai);
-    if (!is_square) fft_forward(plan, b->scaled, b->n, w->br, w->bi);
+    fft_forward(plan, fft_padded(plan, a->scaled, a->n, w->lags), a->n, w->ar, w->ai);
+    if (!is_square) fft_forward(plan, fft_padded(plan, b->scaled, b->n, w->lags), b->n, w->br, w->bi);
     if (kind == EXACT_CONVOLUTION) {
         if (is_square) fft_combine(plan, FFT_SQUARE, w->ar, w->ai, br, bi, w->ar, w->ai);
         else fft_combine(plan, FFT_MULTIPLY, w->ar, w->ai, br, bi, w->ar, w->ai);
-        fft_backward(plan, w->ar, w->ai, w->lags, n_lags);
     } else {
         if (is_square) fft_combine(plan, FFT_POWER, w->ar, w->ai, br, bi, w->ar, w->ai);
         else fft_combine(plan, FFT_CORRELATE, w->ar, w->ai, br, bi, w->ar, w->ai);
-        exact_unroll(plan, w->ar, w->ai, w->lags, a->n, b->n);
     }
+    sums_of(w, kind, a->n, b->n);
     w->has_lags = 1;
     *radius = fft_relative_error(plan, 1) * a->norm * b->norm;
     return fft_holds(w->point, a->scaled, a->n, b->scaled, b->n, w->lags, n_lags, kind == EXACT_CORRELATION, *radius)
@@ -29,11 +39,11 @@ int ISA(exact_filter)(exact_work *w, const exact_vector *a, const exact_vector *
 /* ---- many candidates: exact lags by slices ------------------------------------------------------------------- */
 
 /* fixed[i] = sum_j digit_j 2^(width j), digits of -2^(width-1) .. 2^(width-1) - 1 but for the last; slice 0 is the most
-   significant. Spectra are kept unpacked (twice the transform): bins 0 .. m. */
+   significant. */
 typedef struct {
     int count, width;
     double norm[EXACT_KEPT_BITS];
-    double *re, *im; /* count rows of m + 4 */
+    double *re, *im; /* values at the m points, a row each */
 } slice_set;
 
 static void slice_row(const exact_vector *v, int width, int count, int j, double *out) {
@@ -45,40 +55,6 @@ static void slice_row(const exact_vector *v, int width, int count, int j, double
         for (int b = 0; b < at; b += width) carry |= half << b;
         int64_t t = (v->fixed[i] + carry) >> at;
         out[i] = (double)(j == 0 ? t : ((t + half) & mask) - half);
-    }
-}
-
-static void unpack_spectrum(const fft_plan *p, const double *zr, const double *zi, double *xr, double *xi) {
-    const long m = p->m;
-    xr[0] = 2.0 * (zr[0] + zi[0]);
-    xi[0] = 0.0;
-    xr[m] = 2.0 * (zr[0] - zi[0]);
-    xi[m] = 0.0;
-    for (long k = 1; k <= m / 2; k++) {
-        long j = m - k;
-        double er = zr[k] + zr[j], ei = zi[k] - zi[j], fr = zi[k] + zi[j], fi = zr[j] - zr[k];
-        double gr = fr * p->pr[k] - fi * p->pi[k], gi = fr * p->pi[k] + fi * p->pr[k];
-        xr[k] = er + gr;
-        xi[k] = ei + gi;
-        xr[j] = er - gr;
-        xi[j] = gi - ei;
-    }
-}
-
-static void pack_spectrum(const fft_plan *p, const double *cr, const double *ci, double *zr, double *zi) {
-    const long m = p->m;
-    const double scale = 0.125 / (double)m;
-    zr[0] = (cr[0] + cr[m]) * scale;
-    zi[0] = (cr[0] - cr[m]) * scale;
-    for (long k = 1; k <= m / 2; k++) {
-        long j = m - k;
-        double pr = (cr[k] + cr[j]) * scale, pi = (ci[k] - ci[j]) * scale;
-        double qr = (cr[k] - cr[j]) * scale, qi = (ci[k] + ci[j]) * scale;
-        double vr = qr * p->pr[k] + qi * p->pi[k], vi = qi * p->pr[k] - qr * p->pi[k];
-        zr[k] = pr - vi;
-        zi[k] = pi + vr;
-        zr[j] = pr + vi;
-        zi[j] = vr - pi;
     }
 }
 
@@ -102,14 +78,14 @@ static void slice_norms(const exact_vector *v, int width, int count, double *row
 /* Transform the slices of `width` bits; norms come from slice_norms. */
 static int slice_set_init(slice_set *s, exact_work *w, const exact_vector *v) {
     const fft_plan *plan = w->plan;
-    const long row = plan->m + 4;
+    const long row = plan->m;
     s->re = cache_aligned(2 * row * s->count);
     if (!s->re) return EXACT_NO_MEMORY;
     s->im = s->re + row * s->count;
     for (int j = 0; j < s->count; j++) {
         slice_row(v, s->width, s->count, j, w->lags);
-        fft_forward(plan, w->lags, v->n, w->ar, w->ai);
-        unpack_spectrum(plan, w->ar, w->ai, s->re + row * j, s->im + row * j);
+        memset(w->lags + v->n, 0, sizeof(double) * (size_t)(2 * row - v->n));
+        fft_forward(plan, w->lags, v->n, s->re + row * j, s->im + row * j);
     }
     return EXACT_OK;
 }
@@ -123,23 +99,20 @@ static double level_norm(const slice_set *a, const slice_set *b, int level) {
 }
 
 /* Lags of one level into w->lags, rounded to integers; EXACT_FAULT where one is too far from an integer. */
-static int slice_level(exact_work *w, const slice_set *a, const slice_set *b, int kind, int level, long n_a, long n_b,
-                       double *sr, double *si) {
+static int slice_level(exact_work *w, const slice_set *a, const slice_set *b, int kind, int level, long n_a, long n_b) {
     const fft_plan *plan = w->plan;
-    const long row = plan->m + 4, n_lags = n_a + n_b - 1;
-    memset(sr, 0, sizeof(double) * (size_t)row);
-    memset(si, 0, sizeof(double) * (size_t)row);
+    const long row = plan->m, n_lags = n_a + n_b - 1;
+    memset(w->ar, 0, sizeof(double) * (size_t)row);
+    memset(w->ai, 0, sizeof(double) * (size_t)row);
     for (int i = 0; i < a->count; i++) {
         int j = level - i;
         if (j < 0 || j >= b->count) continue;
         if (a == b && kind == EXACT_CONVOLUTION && i > j) break; /* the other half of a symmetric sum */
         double factor = a == b && kind == EXACT_CONVOLUTION && i < j ? 2.0 : 1.0;
-        add_product(sr, si, a->re + row * i, a->im + row * i, b->re + row * j, b->im + row * j, factor,
+        add_product(w->ar, w->ai, a->re + row * i, a->im + row * i, b->re + row * j, b->im + row * j, factor,
                     kind == EXACT_CORRELATION, row);
     }
-    pack_spectrum(plan, sr, si, w->ar, w->ai);
-    if (kind == EXACT_CONVOLUTION) fft_backward(plan, w->ar, w->ai, w->lags, n_lags);
-    else exact_unroll(plan, w->ar, w->ai, w->lags, n_a, n_b);
+    sums_of(w, kind, n_a, n_b);
     const v4d magic = v4_set(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
     v4d worst = v4_set(0.0);
     long k = 0;
@@ -193,10 +166,8 @@ static int slice_narrow(exact_work *w, const exact_vector *a, const exact_vector
         if (status) free(sa.re);
     }
     if (status) return status;
-    const long row = plan->m + 4;
-    double *sr = cache_aligned(2 * row);
     exact_wide *value = calloc((size_t)*left, sizeof *value);
-    if (!sr || !value) status = EXACT_NO_MEMORY;
+    if (!value) status = EXACT_NO_MEMORY;
     const int last = sa.count + sb->count - 2;
     /* Entries are fixed + r with 0 <= r < 1 where low bits were dropped. */
     double dropped = 0.0;
@@ -205,7 +176,7 @@ static int slice_narrow(exact_work *w, const exact_vector *a, const exact_vector
     const double lag_cost = exact_lag_cost(a, b), level_cost = exact_transform_cost(plan->m);
     for (int level = 0; !status && level <= last; level++) {
         if (level_norm(&sa, sb, level) * fft_relative_error(plan, sa.count) >= 0.49) { status = EXACT_FAULT; break; }
-        status = slice_level(w, &sa, sb, kind, level, a->n, b->n, sr, sr + row);
+        status = slice_level(w, &sa, sb, kind, level, a->n, b->n);
         if (status) break;
         double behind = ldexp(dropped, -width * (last - level));
         for (int later = level + 1; later <= last; later++)
@@ -229,7 +200,6 @@ static int slice_narrow(exact_work *w, const exact_vector *a, const exact_vector
         if (whole_bits - width * (last - level - 1) > 125) break; /* the next level would not fit into `value` */
     }
     free(value);
-    free(sr);
     free(sa.re);
     if (a != b) free(sb_.re);
     return status;

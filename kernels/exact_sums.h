@@ -18,17 +18,6 @@ static inline double exact_lag_cost(const exact_vector *a, const exact_vector *b
 
 static inline double exact_transform_cost(long m) { return 1.2 * (double)m * log2((double)m); }
 
-/* Circular correlation in spectrum (re, im) to the order of numpy.correlate(a, b, "full"). */
-static inline void exact_unroll(const fft_plan *p, double *re, double *im, double *out, long n_a, long n_b) {
-    fft_complex(p, im, re); /* the inverse: lag s stands at s mod 2m, even lags in re, odd ones in im */
-    const long length = 2 * p->m;
-    for (long k = 0; k < n_a + n_b - 1; k++) {
-        long s = k - (n_b - 1);
-        if (s < 0) s += length;
-        out[k] = s & 1 ? im[s / 2] : re[s / 2];
-    }
-}
-
 /* Indices k >= first with sign * lag >= best - 2 radius. */
 static inline long exact_candidates(const double *lags, long n_lags, double radius, int sign, long *out, long first) {
     double best = -INFINITY, s = (double)sign;

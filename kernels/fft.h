@@ -1,9 +1,15 @@
-/* A real fast Fourier transform for convolutions: split arrays (real parts, imaginary parts), Stockham order (no bit
-   reversal), radix 4 with closing passes of radix 2, 3 and 5, the even and odd samples of a real sequence packed
-   into one complex sequence of half its length.
+/* A fast Fourier transform for convolutions of real vectors, in split arrays (real parts, imaginary parts).
 
-   Lengths: N = 2M real samples, M = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h.
-   Stockham autosort: C. Temperton, J. Comput. Phys. 52 (1983) 1. Error bound: fft_relative_error below. */
+   A real polynomial x of degree below 2m is evaluated at the m points z_t = exp(-2 pi i (t + 1/4) / m), the roots of
+   z^m = -i: x_j and x_{j+m} are the real part and minus the imaginary part of one complex number, which is multiplied by
+   the weight exp(-2 pi i j / 4m) and goes into a complex transform of length m. Products of such values belong to products
+   of polynomials as long as these have degree below 2m; correlations take 1/z = conj(z). ("Right-angle" convolution:
+   R. Crandall, C. Pomerance, Prime Numbers, 2nd ed. (2005), section 9.5.) Nothing has to be unpacked or packed between the
+   transforms, and a vector that is no longer than m needs no imaginary parts.
+
+   The complex transform: Stockham order (no bit reversal; C. Temperton, J. Comput. Phys. 52 (1983) 1), passes of radix 4,
+   closed by 2, 3 or 5. Lengths m = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h. Error
+   bound: fft_relative_error below. */
 #ifndef EVOCORE_FFT_H
 #define EVOCORE_FFT_H
 
@@ -15,12 +21,12 @@
 #define FFT_MAX_PASSES 32
 
 typedef struct {
-    long m;                     /* complex length; the real length is 2 m */
+    long m;                     /* complex length; sums of up to 2 m values */
     int n_passes;
     int radix[FFT_MAX_PASSES];
     long twiddle_at[FFT_MAX_PASSES];
     double *tr, *ti;            /* twiddles of all passes, radix-1 blocks of one pass behind each other */
-    double *pr, *pi;            /* exp(-2 pi i k / 2m), k <= m/2, for the packing of real sequences */
+    double *pr, *pi;            /* the weights exp(-2 pi i k / 4m), k < m */
     double *wr, *wi;            /* scratch of length m */
     double *block;              /* the one allocation that holds all of them */
 } fft_plan;
@@ -43,7 +49,7 @@ static inline double *take_staggered(double **at, long count) {
     return here;
 }
 
-/* The least admissible complex length m with 2 m >= n_real. */
+/* The least admissible complex length m for sums of n_real values. */
 static inline long fft_good_half(long n_real) {
     long need = (n_real + 1) / 2, best = -1;
     const long bases[8] = {16, 48, 80, 144, 240, 400, 720, 1200};
@@ -86,10 +92,9 @@ static inline int fft_init(fft_plan *p, long m) {
         total += (n / p->radix[i]) * (p->radix[i] - 1);
         s *= p->radix[i];
     }
-    long half = m / 2 + 1;
     unit_roots roots;
-    if (unit_roots_init(&roots, 2 * m)) return -1;
-    p->block = cache_aligned(2 * total + 2 * half + 2 * m + 6 * CACHE_STAGGER);
+    if (unit_roots_init(&roots, 4 * m)) return -1;
+    p->block = cache_aligned(2 * total + 4 * m + 6 * CACHE_STAGGER);
     if (!p->block) {
         unit_roots_free(&roots);
         return -1;
@@ -97,8 +102,8 @@ static inline int fft_init(fft_plan *p, long m) {
     double *at = p->block;
     p->tr = take_staggered(&at, total);
     p->ti = take_staggered(&at, total);
-    p->pr = take_staggered(&at, half);
-    p->pi = take_staggered(&at, half);
+    p->pr = take_staggered(&at, m);
+    p->pi = take_staggered(&at, m);
     p->wr = take_staggered(&at, m);
     p->wi = take_staggered(&at, m);
     s = 1;
@@ -107,11 +112,11 @@ static inline int fft_init(fft_plan *p, long m) {
         for (int j = 1; j < p->radix[i]; j++)
             for (long k = 0; k < q; k++) {
                 long to = p->twiddle_at[i] + (j - 1) * q + k;
-                unit_root(&roots, j * k * (2 * s), p->tr + to, p->ti + to);
+                unit_root(&roots, j * k * (4 * s), p->tr + to, p->ti + to);
             }
         s *= p->radix[i];
     }
-    for (long k = 0; k < half; k++) unit_root(&roots, k, p->pr + k, p->pi + k);
+    for (long k = 0; k < m; k++) unit_root(&roots, k, p->pr + k, p->pi + k);
     unit_roots_free(&roots);
     return 0;
 }
@@ -119,280 +124,265 @@ static inline int fft_init(fft_plan *p, long m) {
 #define FFT_TIMES(xr, xi, cr, ci, outr, outi) \
     do { v4d r_ = (xr) * (cr) - (xi) * (ci), i_ = (xr) * (ci) + (xi) * (cr); outr = r_; outi = i_; } while (0)
 
+/* ---- passes --------------------------------------------------------------------------------------------------- */
+
+/* Radix 4, 5, 3 and 2 on vectors of four: y_j = sum_k x_k exp(-2 pi i jk / radix), in place. */
+static inline __attribute__((always_inline)) void fft_butterfly4(v4d *r, v4d *i) {
+    v4d sr = r[0] + r[2], si = i[0] + i[2], ur = r[0] - r[2], ui = i[0] - i[2];
+    v4d vr = r[1] + r[3], vi = i[1] + i[3], er = r[1] - r[3], ei = i[1] - i[3];
+    r[0] = sr + vr; i[0] = si + vi;
+    r[1] = ur + ei; i[1] = ui - er;
+    r[2] = sr - vr; i[2] = si - vi;
+    r[3] = ur - ei; i[3] = ui + er;
+}
+
+static inline __attribute__((always_inline)) void fft_butterfly2(v4d *r, v4d *i) {
+    v4d dr = r[0] - r[1], di = i[0] - i[1];
+    r[0] += r[1]; i[0] += i[1];
+    r[1] = dr; i[1] = di;
+}
+
+static inline __attribute__((always_inline)) void fft_butterfly3(v4d *r, v4d *i) {
+    const v4d half = v4_set(0.5), h = v4_set(0.86602540378443864676);
+    v4d tr = r[1] + r[2], ti = i[1] + i[2], dr = (r[1] - r[2]) * h, di = (i[1] - i[2]) * h;
+    v4d mr = r[0] - half * tr, mi = i[0] - half * ti;
+    r[0] += tr; i[0] += ti;
+    r[1] = mr + di; i[1] = mi - dr;
+    r[2] = mr - di; i[2] = mi + dr;
+}
+
+static inline __attribute__((always_inline)) void fft_butterfly5(v4d *r, v4d *i) {
+    const v4d c1 = v4_set(0.30901699437494742410), c2 = v4_set(-0.80901699437494742410);
+    const v4d s1 = v4_set(0.95105651629515357212), s2 = v4_set(0.58778525229247312917);
+    v4d pr = r[1] + r[4], pi = i[1] + i[4], qr = r[2] + r[3], qi = i[2] + i[3];
+    v4d mr = r[1] - r[4], mi = i[1] - i[4], nr = r[2] - r[3], ni = i[2] - i[3];
+    v4d fr = r[0] + c1 * pr + c2 * qr, fi = i[0] + c1 * pi + c2 * qi;
+    v4d gr = r[0] + c2 * pr + c1 * qr, gi = i[0] + c2 * pi + c1 * qi;
+    v4d hr = s1 * mr + s2 * nr, hi = s1 * mi + s2 * ni, lr = s2 * mr - s1 * nr, li = s2 * mi - s1 * ni;
+    r[0] = r[0] + pr + qr; i[0] = i[0] + pi + qi;
+    r[1] = fr + hi; i[1] = fi - hr;
+    r[2] = gr + li; i[2] = gi - lr;
+    r[3] = gr - li; i[3] = gi + lr;
+    r[4] = fr - hi; i[4] = fi + hr;
+}
+
+static inline __attribute__((always_inline)) void fft_butterfly(const int radix, v4d *r, v4d *i) {
+    if (radix == 4) fft_butterfly4(r, i);
+    else if (radix == 2) fft_butterfly2(r, i);
+    else if (radix == 3) fft_butterfly3(r, i);
+    else fft_butterfly5(r, i);
+}
+
+#define FFT_TRANSPOSE(a, b, c, d, out)                                                         \
+    do {                                                                                       \
+        v4d ab0 = V4_PICK(a, b, 0, 4, 2, 6), ab1 = V4_PICK(a, b, 1, 5, 3, 7);                  \
+        v4d cd0 = V4_PICK(c, d, 0, 4, 2, 6), cd1 = V4_PICK(c, d, 1, 5, 3, 7);                  \
+        v4_store(out, V4_PICK(ab0, cd0, 0, 1, 4, 5));                                          \
+        v4_store(out + 4, V4_PICK(ab1, cd1, 0, 1, 4, 5));                                      \
+        v4_store(out + 8, V4_PICK(ab0, cd0, 2, 3, 6, 7));                                      \
+        v4_store(out + 12, V4_PICK(ab1, cd1, 2, 3, 6, 7));                                     \
+    } while (0)
+
+/* What the first pass reads. */
+enum { FFT_COMPLEX, FFT_SHORT, FFT_LONG }; /* (xr, xi) as they are; m real values xr; 2m real values xr */
+
 /* First pass: stride one, so the four lanes are four neighbouring butterflies and the result is transposed. */
-static inline void fft_pass4_first(long m, const double *tr, const double *ti, const double *xr, const double *xi,
-                                   double *yr, double *yi) {
-    long q = m / 4;
+static inline __attribute__((always_inline)) void fft_first(const fft_plan *f, const int source, const double *xr,
+        const double *xi, double *yr, double *yi) {
+    const long m = f->m, q = m / 4;
+    const double *tr = f->tr, *ti = f->ti;
     for (long p = 0; p < q; p += 4) {
-        v4d ar = v4_load(xr + p), ai = v4_load(xi + p), br = v4_load(xr + p + q), bi = v4_load(xi + p + q);
-        v4d cr = v4_load(xr + p + 2 * q), ci = v4_load(xi + p + 2 * q);
-        v4d dr = v4_load(xr + p + 3 * q), di = v4_load(xi + p + 3 * q);
-        v4d sr = ar + cr, si = ai + ci, ur = ar - cr, ui = ai - ci;
-        v4d vr = br + dr, vi = bi + di, er = br - dr, ei = bi - di;
-        v4d r0 = sr + vr, i0 = si + vi, r2 = sr - vr, i2 = si - vi;
-        v4d r1 = ur + ei, i1 = ui - er, r3 = ur - ei, i3 = ui + er;
-        FFT_TIMES(r1, i1, v4_load(tr + p), v4_load(ti + p), r1, i1);
-        FFT_TIMES(r2, i2, v4_load(tr + q + p), v4_load(ti + q + p), r2, i2);
-        FFT_TIMES(r3, i3, v4_load(tr + 2 * q + p), v4_load(ti + 2 * q + p), r3, i3);
-#define FFT_TRANSPOSE(a, b, c, d, out)                                                             \
-        do {                                                                                       \
-            v4d ab0 = V4_PICK(a, b, 0, 4, 2, 6), ab1 = V4_PICK(a, b, 1, 5, 3, 7);                  \
-            v4d cd0 = V4_PICK(c, d, 0, 4, 2, 6), cd1 = V4_PICK(c, d, 1, 5, 3, 7);                  \
-            v4_store(out, V4_PICK(ab0, cd0, 0, 1, 4, 5));                                          \
-            v4_store(out + 4, V4_PICK(ab1, cd1, 0, 1, 4, 5));                                      \
-            v4_store(out + 8, V4_PICK(ab0, cd0, 2, 3, 6, 7));                                      \
-            v4_store(out + 12, V4_PICK(ab1, cd1, 2, 3, 6, 7));                                     \
-        } while (0)
-        FFT_TRANSPOSE(r0, r1, r2, r3, yr + 4 * p);
-        FFT_TRANSPOSE(i0, i1, i2, i3, yi + 4 * p);
-#undef FFT_TRANSPOSE
+        v4d r[4], i[4];
+        for (int j = 0; j < 4; j++) {
+            const long at = p + j * q;
+            if (source == FFT_COMPLEX) {
+                r[j] = v4_load(xr + at);
+                i[j] = v4_load(xi + at);
+                continue;
+            }
+            v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at), x = v4_load(xr + at);
+            r[j] = x * wr;
+            i[j] = x * wi;
+            if (source == FFT_LONG) { /* (x - i y) (wr + i wi) */
+                v4d y = v4_load(xr + m + at);
+                r[j] += y * wi;
+                i[j] -= y * wr;
+            }
+        }
+        fft_butterfly4(r, i);
+        for (int j = 1; j < 4; j++)
+            FFT_TIMES(r[j], i[j], v4_load(tr + (j - 1) * q + p), v4_load(ti + (j - 1) * q + p), r[j], i[j]);
+        FFT_TRANSPOSE(r[0], r[1], r[2], r[3], yr + 4 * p);
+        FFT_TRANSPOSE(i[0], i[1], i[2], i[3], yi + 4 * p);
     }
+}
+
+/* One column of a pass in the middle; the twiddles of the first column are all 1. */
+static inline __attribute__((always_inline)) void fft_column(const int radix, const int is_first, long s, long q,
+        const double *tr, const double *ti, const double *xr, const double *xi, double *yr, double *yi) {
+    v4d wr[4], wi[4];
+    if (!is_first)
+        for (int j = 1; j < radix; j++) {
+            wr[j - 1] = v4_set(tr[(j - 1) * q]);
+            wi[j - 1] = v4_set(ti[(j - 1) * q]);
+        }
+    for (long k = 0; k < s; k += 4) {
+        v4d r[5], i[5];
+        for (int j = 0; j < radix; j++) {
+            r[j] = v4_load(xr + j * s * q + k);
+            i[j] = v4_load(xi + j * s * q + k);
+        }
+        fft_butterfly(radix, r, i);
+        v4_store(yr + k, r[0]);
+        v4_store(yi + k, i[0]);
+        for (int j = 1; j < radix; j++) {
+            if (!is_first) FFT_TIMES(r[j], i[j], wr[j - 1], wi[j - 1], r[j], i[j]);
+            v4_store(yr + j * s + k, r[j]);
+            v4_store(yi + j * s + k, i[j]);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void fft_columns(const int radix, long q, long s, const double *tr,
+        const double *ti, const double *xr, const double *xi, double *yr, double *yi) {
+    fft_column(radix, 1, s, q, tr, ti, xr, xi, yr, yi);
+    for (long p = 1; p < q; p++)
+        fft_column(radix, 0, s, q, tr + p, ti + p, xr + s * p, xi + s * p, yr + radix * s * p, yi + radix * s * p);
 }
 
 static inline void fft_pass4(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
                              double *yr, double *yi) {
-    for (long p = 0; p < q; p++) {
-        v4d w1r = v4_set(tr[p]), w1i = v4_set(ti[p]), w2r = v4_set(tr[q + p]), w2i = v4_set(ti[q + p]);
-        v4d w3r = v4_set(tr[2 * q + p]), w3i = v4_set(ti[2 * q + p]);
-        const double *ar_ = xr + s * p, *ai_ = xi + s * p;
-        double *or_ = yr + 4 * s * p, *oi_ = yi + 4 * s * p;
-        for (long k = 0; k < s; k += 4) {
-            v4d ar = v4_load(ar_ + k), ai = v4_load(ai_ + k);
-            v4d br = v4_load(ar_ + s * q + k), bi = v4_load(ai_ + s * q + k);
-            v4d cr = v4_load(ar_ + 2 * s * q + k), ci = v4_load(ai_ + 2 * s * q + k);
-            v4d dr = v4_load(ar_ + 3 * s * q + k), di = v4_load(ai_ + 3 * s * q + k);
-            v4d sr = ar + cr, si = ai + ci, ur = ar - cr, ui = ai - ci;
-            v4d vr = br + dr, vi = bi + di, er = br - dr, ei = bi - di;
-            v4_store(or_ + k, sr + vr);
-            v4_store(oi_ + k, si + vi);
-            v4d r1 = ur + ei, i1 = ui - er, r2 = sr - vr, i2 = si - vi, r3 = ur - ei, i3 = ui + er;
-            FFT_TIMES(r1, i1, w1r, w1i, r1, i1);
-            FFT_TIMES(r2, i2, w2r, w2i, r2, i2);
-            FFT_TIMES(r3, i3, w3r, w3i, r3, i3);
-            v4_store(or_ + s + k, r1);
-            v4_store(oi_ + s + k, i1);
-            v4_store(or_ + 2 * s + k, r2);
-            v4_store(oi_ + 2 * s + k, i2);
-            v4_store(or_ + 3 * s + k, r3);
-            v4_store(oi_ + 3 * s + k, i3);
-        }
-    }
-}
-
-static inline void fft_pass2(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
-                             double *yr, double *yi) {
-    for (long p = 0; p < q; p++) {
-        v4d wr = v4_set(tr[p]), wi = v4_set(ti[p]);
-        for (long k = 0; k < s; k += 4) {
-            v4d ar = v4_load(xr + s * p + k), ai = v4_load(xi + s * p + k);
-            v4d br = v4_load(xr + s * (p + q) + k), bi = v4_load(xi + s * (p + q) + k);
-            v4_store(yr + 2 * s * p + k, ar + br);
-            v4_store(yi + 2 * s * p + k, ai + bi);
-            v4d dr = ar - br, di = ai - bi;
-            FFT_TIMES(dr, di, wr, wi, dr, di);
-            v4_store(yr + 2 * s * p + s + k, dr);
-            v4_store(yi + 2 * s * p + s + k, di);
-        }
-    }
-}
-
-/* Radix 3 and 5 close the transform; the butterflies of the column p = 0, all of the last pass, need no twiddles. */
-static inline __attribute__((always_inline)) void fft_column3(long s, long q, const int is_first, v4d w1r, v4d w1i,
-        v4d w2r, v4d w2i, const double *xr, const double *xi, double *yr, double *yi) {
-    const v4d half = v4_set(0.5), h = v4_set(0.86602540378443864676);
-    for (long k = 0; k < s; k += 4) {
-        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + s * q + k), bi = v4_load(xi + s * q + k);
-        v4d cr = v4_load(xr + 2 * s * q + k), ci = v4_load(xi + 2 * s * q + k);
-        v4d tr = br + cr, ti = bi + ci, dr = (br - cr) * h, di = (bi - ci) * h;
-        v4d mr = ar - half * tr, mi = ai - half * ti;
-        v4_store(yr + k, ar + tr);
-        v4_store(yi + k, ai + ti);
-        v4d r1 = mr + di, i1 = mi - dr, r2 = mr - di, i2 = mi + dr;
-        if (!is_first) {
-            FFT_TIMES(r1, i1, w1r, w1i, r1, i1);
-            FFT_TIMES(r2, i2, w2r, w2i, r2, i2);
-        }
-        v4_store(yr + s + k, r1);
-        v4_store(yi + s + k, i1);
-        v4_store(yr + 2 * s + k, r2);
-        v4_store(yi + 2 * s + k, i2);
-    }
+    fft_columns(4, q, s, tr, ti, xr, xi, yr, yi);
 }
 
 static inline void fft_pass3(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
                              double *yr, double *yi) {
-    const v4d none = v4_set(0.0);
-    fft_column3(s, q, 1, none, none, none, none, xr, xi, yr, yi);
-    for (long p = 1; p < q; p++)
-        fft_column3(s, q, 0, v4_set(tr[p]), v4_set(ti[p]), v4_set(tr[q + p]), v4_set(ti[q + p]), xr + s * p,
-                    xi + s * p, yr + 3 * s * p, yi + 3 * s * p);
-}
-
-static inline __attribute__((always_inline)) void fft_column5(long s, long q, const int is_first, const v4d *wr,
-        const v4d *wi, const double *xr, const double *xi, double *yr, double *yi) {
-    const v4d c1 = v4_set(0.30901699437494742410), c2 = v4_set(-0.80901699437494742410);
-    const v4d s1 = v4_set(0.95105651629515357212), s2 = v4_set(0.58778525229247312917);
-    const long t = s * q;
-    for (long k = 0; k < s; k += 4) {
-        v4d ar = v4_load(xr + k), ai = v4_load(xi + k), br = v4_load(xr + t + k), bi = v4_load(xi + t + k);
-        v4d cr = v4_load(xr + 2 * t + k), ci = v4_load(xi + 2 * t + k);
-        v4d dr = v4_load(xr + 3 * t + k), di = v4_load(xi + 3 * t + k);
-        v4d er = v4_load(xr + 4 * t + k), ei = v4_load(xi + 4 * t + k);
-        v4d pr = br + er, pi = bi + ei, qr = cr + dr, qi = ci + di;
-        v4d mr = br - er, mi = bi - ei, nr = cr - dr, ni = ci - di;
-        v4d fr = ar + c1 * pr + c2 * qr, fi = ai + c1 * pi + c2 * qi;
-        v4d gr = ar + c2 * pr + c1 * qr, gi = ai + c2 * pi + c1 * qi;
-        v4d hr = s1 * mr + s2 * nr, hi = s1 * mi + s2 * ni;
-        v4d lr = s2 * mr - s1 * nr, li = s2 * mi - s1 * ni;
-        v4_store(yr + k, ar + pr + qr);
-        v4_store(yi + k, ai + pi + qi);
-        v4d r[4] = {fr + hi, gr + li, gr - li, fr - hi}, i[4] = {fi - hr, gi - lr, gi + lr, fi + hr};
-        for (int j = 0; j < 4; j++) {
-            if (!is_first) FFT_TIMES(r[j], i[j], wr[j], wi[j], r[j], i[j]);
-            v4_store(yr + (j + 1) * s + k, r[j]);
-            v4_store(yi + (j + 1) * s + k, i[j]);
-        }
-    }
+    fft_columns(3, q, s, tr, ti, xr, xi, yr, yi);
 }
 
 static inline void fft_pass5(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
                              double *yr, double *yi) {
-    v4d wr[4] = {{0}}, wi[4] = {{0}};
-    fft_column5(s, q, 1, wr, wi, xr, xi, yr, yi);
-    for (long p = 1; p < q; p++) {
-        for (int j = 0; j < 4; j++) {
-            wr[j] = v4_set(tr[j * q + p]);
-            wi[j] = v4_set(ti[j * q + p]);
+    fft_columns(5, q, s, tr, ti, xr, xi, yr, yi);
+}
+
+/* What the last pass writes. */
+enum { FFT_BINS, FFT_REAL, FFT_BOTH }; /* (yr, yi); the first m of the real results; all 2m of them */
+
+/* Last pass: one column without twiddles. Backwards, real and imaginary parts are swapped, weights undone and 1/m applied;
+   then yr receives the results, and is m (FFT_REAL) or 2m long. */
+static inline __attribute__((always_inline)) void fft_last_of(const fft_plan *f, const int radix, const int target,
+        const double *xr, const double *xi, double *yr, double *yi) {
+    const long m = f->m, s = m / radix;
+    const v4d scale = v4_set(1.0 / (double)m);
+    for (long k = 0; k < s; k += 4) {
+        v4d r[5], i[5];
+        for (int j = 0; j < radix; j++) {
+            r[j] = v4_load(xr + j * s + k);
+            i[j] = v4_load(xi + j * s + k);
         }
-        fft_column5(s, q, 0, wr, wi, xr + s * p, xi + s * p, yr + 5 * s * p, yi + 5 * s * p);
+        fft_butterfly(radix, r, i);
+        for (int j = 0; j < radix; j++) {
+            const long at = j * s + k;
+            if (target == FFT_BINS) {
+                v4_store(yr + at, r[j]);
+                v4_store(yi + at, i[j]);
+                continue;
+            }
+            /* (i[j] + i r[j]) conj(w) = c - i d for the results c (at j) and d (at m + j) */
+            v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at);
+            v4_store(yr + at, (i[j] * wr + r[j] * wi) * scale);
+            if (target == FFT_BOTH) v4_store(yr + m + at, (i[j] * wi - r[j] * wr) * scale);
+        }
     }
 }
 
-/* Complex transform of (re, im) in place, exp(-2 pi i jk/m), unscaled. Called with the two swapped it is the inverse. */
-static inline void fft_complex(const fft_plan *p, double *re, double *im) {
-    double *ar = re, *ai = im, *br = p->wr, *bi = p->wi;
-    long s = 1;
-    for (int i = 0; i < p->n_passes; i++) {
-        long q = p->m / s / p->radix[i];
-        const double *tr = p->tr + p->twiddle_at[i], *ti = p->ti + p->twiddle_at[i];
-        if (i == 0) fft_pass4_first(p->m, tr, ti, ar, ai, br, bi);
-        else if (p->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
-        else if (p->radix[i] == 2) fft_pass2(q, s, tr, ti, ar, ai, br, bi);
-        else if (p->radix[i] == 3) fft_pass3(q, s, tr, ti, ar, ai, br, bi);
-        else fft_pass5(q, s, tr, ti, ar, ai, br, bi);
+static inline void fft_last(const fft_plan *f, const int target, const double *xr, const double *xi, double *yr,
+                            double *yi) {
+    switch (f->radix[f->n_passes - 1]) {
+    case 4: fft_last_of(f, 4, target, xr, xi, yr, yi); break;
+    case 2: fft_last_of(f, 2, target, xr, xi, yr, yi); break;
+    case 3: fft_last_of(f, 3, target, xr, xi, yr, yi); break;
+    default: fft_last_of(f, 5, target, xr, xi, yr, yi);
+    }
+}
+
+/* All passes but the first and the last; the data are in a, and at the end in *in_r, *in_i, which is a or b. */
+static inline void fft_middle(const fft_plan *f, double *ar, double *ai, double *br, double *bi, double **in_r,
+                              double **in_i) {
+    long s = 4;
+    for (int i = 1; i < f->n_passes - 1; i++) {
+        const long q = f->m / s / f->radix[i];
+        const double *tr = f->tr + f->twiddle_at[i], *ti = f->ti + f->twiddle_at[i];
+        if (f->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
+        else if (f->radix[i] == 3) fft_pass3(q, s, tr, ti, ar, ai, br, bi);
+        else if (f->radix[i] == 5) fft_pass5(q, s, tr, ti, ar, ai, br, bi);
+        else fft_columns(2, q, s, tr, ti, ar, ai, br, bi);
         double *t = ar; ar = br; br = t;
         t = ai; ai = bi; bi = t;
-        s *= p->radix[i];
+        s *= f->radix[i];
     }
-    if (ar != re) {
-        memcpy(re, ar, sizeof(double) * (size_t)p->m);
-        memcpy(im, ai, sizeof(double) * (size_t)p->m);
-    }
+    *in_r = ar;
+    *in_i = ai;
 }
 
-/* Real x of length n <= 2m, zero-padded, into packed (re, im), then transformed. The result is the packed spectrum. */
-static inline void fft_forward(const fft_plan *p, const double *x, long n, double *re, double *im) {
-    long j = 0, pairs = n / 2;
-    for (; j + 4 <= pairs; j += 4) {
-        v4d a = v4_load(x + 2 * j), b = v4_load(x + 2 * j + 4);
-        v4_store(re + j, V4_PICK(a, b, 0, 2, 4, 6));
-        v4_store(im + j, V4_PICK(a, b, 1, 3, 5, 7));
-    }
-    for (; j < pairs; j++) { re[j] = x[2 * j]; im[j] = x[2 * j + 1]; }
-    if (n & 1) { re[pairs] = x[n - 1]; im[pairs] = 0.0; j++; }
-    memset(re + j, 0, sizeof(double) * (size_t)(p->m - j));
-    memset(im + j, 0, sizeof(double) * (size_t)(p->m - j));
-    fft_complex(p, re, im);
+/* Values of the polynomial with real coefficients x at the m points. x is m long where n <= m, and 2m where it is not: zeros
+   stand behind the n coefficients. */
+static inline void fft_forward(const fft_plan *f, const double *x, long n, double *re, double *im) {
+    double *r, *i;
+    const int is_odd = f->n_passes & 1; /* the pass before the last must not end where the last one writes */
+    double *ar = is_odd ? re : f->wr, *ai = is_odd ? im : f->wi, *br = is_odd ? f->wr : re, *bi = is_odd ? f->wi : im;
+    if (n <= f->m) fft_first(f, FFT_SHORT, x, NULL, ar, ai);
+    else fft_first(f, FFT_LONG, x, NULL, ar, ai);
+    fft_middle(f, ar, ai, br, bi, &r, &i);
+    fft_last(f, FFT_BINS, r, i, re, im);
 }
 
-/* Packed spectrum to the first n real samples; the scale 1/m is the caller's (fft_combine applies it). */
-static inline void fft_backward(const fft_plan *p, double *re, double *im, double *x, long n) {
-    fft_complex(p, im, re);
-    long j = 0, pairs = n / 2;
-    for (; j + 4 <= pairs; j += 4) {
-        v4d a = v4_load(re + j), b = v4_load(im + j);
-        v4d lo = V4_PICK(a, b, 0, 4, 1, 5), hi = V4_PICK(a, b, 2, 6, 3, 7);
-        v4_store(x + 2 * j, lo);
-        v4_store(x + 2 * j + 4, hi);
-    }
-    for (; j < pairs; j++) { x[2 * j] = re[j]; x[2 * j + 1] = im[j]; }
-    if (n & 1) x[n - 1] = re[pairs];
+/* x, n values, with the zeros that fft_forward wants behind them, in `room` of 2m. */
+static inline const double *fft_padded(const fft_plan *f, const double *x, long n, double *room) {
+    const long length = n <= f->m ? f->m : 2 * f->m;
+    memcpy(room, x, sizeof(double) * (size_t)n);
+    memset(room + n, 0, sizeof(double) * (size_t)(length - n));
+    return room;
 }
 
-/* What fft_combine does with two spectra A and B. */
-enum { FFT_SQUARE, FFT_POWER, FFT_MULTIPLY, FFT_CORRELATE }; /* A^2, |A|^2, A B, A conj(B) */
+/* Coefficients from values at the m points, which are overwritten: x receives m of them where n <= m, 2m otherwise. */
+static inline void fft_backward(const fft_plan *f, double *re, double *im, double *x, long n) {
+    double *r, *i;
+    fft_first(f, FFT_COMPLEX, im, re, f->wr, f->wi); /* parts swapped: the inverse */
+    fft_middle(f, f->wr, f->wi, re, im, &r, &i);
+    if (n <= f->m) fft_last(f, FFT_REAL, r, i, x, NULL);
+    else fft_last(f, FFT_BOTH, r, i, x, NULL);
+}
 
-#define FFT_PRODUCT(T, mode, ar, ai, br, bi, outr, outi)                                           \
-    do {                                                                                           \
-        T pr_, pi_;                                                                                \
-        if (mode == FFT_SQUARE) { pr_ = ar * ar - ai * ai; pi_ = (ar + ar) * ai; }                 \
-        else if (mode == FFT_POWER) { pr_ = ar * ar + ai * ai; pi_ = ar - ar; }                    \
-        else if (mode == FFT_MULTIPLY) { pr_ = ar * br - ai * bi; pi_ = ar * bi + ai * br; }       \
-        else { pr_ = ar * br + ai * bi; pi_ = ai * br - ar * bi; }                                 \
-        outr = pr_; outi = pi_;                                                                    \
-    } while (0)
+/* ---- products of values --------------------------------------------------------------------------------------- */
 
-/* One bin k and its mirror m-k: unpack both spectra, multiply, pack again. */
-#define FFT_BIN(T, mode, wr, wi, scale, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i) \
-    do {                                                                                           \
-        T er = z0r + z1r, ei = z0i - z1i, fr = z0i + z1i, fi = z1r - z0r;                          \
-        T gr = fr * wr - fi * wi, gi = fr * wi + fi * wr;                                          \
-        T a0r = er + gr, a0i = ei + gi, a1r = er - gr, a1i = gi - ei;                              \
-        T b0r = a0r, b0i = a0i, b1r = a1r, b1i = a1i;                                              \
-        if (mode == FFT_MULTIPLY || mode == FFT_CORRELATE) {                                       \
-            T hr = y0r + y1r, hi = y0i - y1i, kr = y0i + y1i, ki = y1r - y0r;                      \
-            T lr = kr * wr - ki * wi, li = kr * wi + ki * wr;                                      \
-            b0r = hr + lr; b0i = hi + li; b1r = hr - lr; b1i = li - hi;                            \
-        }                                                                                          \
-        T c0r, c0i, c1r, c1i;                                                                      \
-        FFT_PRODUCT(T, mode, a0r, a0i, b0r, b0i, c0r, c0i);                                        \
-        FFT_PRODUCT(T, mode, a1r, a1i, b1r, b1i, c1r, c1i);                                        \
-        T pr = (c0r + c1r) * scale, pi = (c0i - c1i) * scale;                                      \
-        T qr = (c0r - c1r) * scale, qi = (c0i + c1i) * scale;                                      \
-        T vr = qr * wr + qi * wi, vi = qi * wr - qr * wi;                                          \
-        o0r = pr - vi; o0i = pi + vr; o1r = pr + vi; o1i = vr - pi;                                \
-    } while (0)
+/* out = A^2, |A|^2 or A (B + conj B) by its real factor, A B, A conj(B); out may be A or B. */
+enum { FFT_SQUARE, FFT_POWER, FFT_EVEN, FFT_MULTIPLY, FFT_CORRELATE };
 
-/* out = pack(product of the spectra that A and B pack), scaled for fft_backward. out may be A or B. */
-static inline __attribute__((always_inline)) void fft_combine(const fft_plan *p, const int mode, const double *ar,
+static inline __attribute__((always_inline)) void fft_combine(const fft_plan *f, const int mode, const double *ar,
         const double *ai, const double *br, const double *bi, double *or_, double *oi) {
-    const long m = p->m;
-    const double scale = 0.125 / (double)m;
-    {
-        double x0 = ar[0] + ai[0], x1 = ar[0] - ai[0], y0 = br[0] + bi[0], y1 = br[0] - bi[0];
-        double c0 = (mode == FFT_SQUARE || mode == FFT_POWER) ? x0 * x0 : x0 * y0;
-        double c1 = (mode == FFT_SQUARE || mode == FFT_POWER) ? x1 * x1 : x1 * y1;
-        or_[0] = (c0 + c1) * (4.0 * scale);
-        oi[0] = (c0 - c1) * (4.0 * scale);
+    for (long k = 0; k < f->m; k += 4) {
+        v4d xr = v4_load(ar + k), xi = v4_load(ai + k), yr, yi, zr, zi;
+        if (mode == FFT_MULTIPLY || mode == FFT_CORRELATE) {
+            yr = v4_load(br + k);
+            yi = v4_load(bi + k);
+        }
+        if (mode == FFT_SQUARE) { zr = xr * xr - xi * xi; zi = (xr + xr) * xi; }
+        else if (mode == FFT_POWER) { zr = xr * xr + xi * xi; zi = xr - xr; }
+        else if (mode == FFT_EVEN) { yr = v4_load(br + k); yr += yr; zr = xr * yr; zi = xi * yr; }
+        else if (mode == FFT_MULTIPLY) { zr = xr * yr - xi * yi; zi = xr * yi + xi * yr; }
+        else { zr = xr * yr + xi * yi; zi = xi * yr - xr * yi; }
+        v4_store(or_ + k, zr);
+        v4_store(oi + k, zi);
     }
-    const v4d vs = v4_set(scale);
-    long k = 1, half = m / 2;
-    for (; k + 4 <= half; k += 4) {
-        long j = m - k - 3;
-        v4d wr = v4_load(p->pr + k), wi = v4_load(p->pi + k);
-        v4d z0r = v4_load(ar + k), z0i = v4_load(ai + k);
-        v4d z1r = v4_reverse(v4_load(ar + j)), z1i = v4_reverse(v4_load(ai + j));
-        v4d y0r = v4_load(br + k), y0i = v4_load(bi + k);
-        v4d y1r = v4_reverse(v4_load(br + j)), y1i = v4_reverse(v4_load(bi + j));
-        v4d o0r, o0i, o1r, o1i;
-        FFT_BIN(v4d, mode, wr, wi, vs, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i);
-        v4_store(or_ + k, o0r);
-        v4_store(oi + k, o0i);
-        v4_store(or_ + j, v4_reverse(o1r));
-        v4_store(oi + j, v4_reverse(o1i));
-    }
-    for (; k <= half; k++) {
-        long j = m - k;
-        double wr = p->pr[k], wi = p->pi[k];
-        double z0r = ar[k], z0i = ai[k], z1r = ar[j], z1i = ai[j];
-        double y0r = br[k], y0i = bi[k], y1r = br[j], y1i = bi[j];
-        double o0r, o0i, o1r, o1i;
-        FFT_BIN(double, mode, wr, wi, scale, z0r, z0i, z1r, z1i, y0r, y0i, y1r, y1i, o0r, o0i, o1r, o1i);
-        or_[k] = o0r;
-        oi[k] = o0i;
-        or_[j] = o1r;
-        oi[j] = o1i;
-    }
+}
+
+/* Coefficients in the order of numpy.correlate "full" from those of x(z) y(1/z): that of z^-k stands, with the other
+   sign, at 2m - k. */
+static inline void fft_unroll(const fft_plan *f, const double *c, long n_x, long n_y, double *out) {
+    const double *last = c + 2 * f->m - (n_y - 1);
+    for (long k = 0; k < n_y - 1; k++) out[k] = -last[k];
+    memcpy(out + n_y - 1, c, sizeof(double) * (size_t)n_x);
 }
 
 /* ---- the error bound ------------------------------------------------------------------------------------------- */
@@ -404,28 +394,28 @@ static inline __attribute__((always_inline)) void fft_combine(const fft_plan *p,
    unity is off by 1 + d, |d| <= g = (1 + r)(1 + sqrt5 u) - 1: sqrt5 u for the product (Brent, Percival, Zimmermann,
    Math. Comp. 76 (2007) 1469, no fused operations), r = u (1 + 2^-42) for the root (twiddles.h).
 
-   A radix-4 pass is two radix-2 stages of additions (its inner factor -i is exact) and one product; a radix-2 pass is one
-   of each; unpacking a real transform is two stages of additions and one product, packing likewise. So every path from
-   an entry to a result meets A = log2(m) + 2 sums and M = passes + 1 products, forward as backward: factors 1 + d with
-   |d| <= t = (1 + u)^A (1 + g)^M - 1.
+   A radix-4 pass is two radix-2 stages of additions (its inner factor -i is exact) and one product, a radix-2 pass one
+   of each, and the weights are one more product. So every path from an entry to a value, and from a value to a result,
+   meets A = log2(m) sums and at most M = passes + 1 products: a factor 1 + d with |d| <= t = (1 + u)^A (1 + g)^M - 1.
 
    Forward, in the 2-norm: a stage is sqrt2 times a unitary map and its error is at most u (sums) or g (products) times
    the norm of what it returns, so that |X computed - X|_2 <= t |X|_2 (the theorem of Brisebarre, Joldes, Muller,
-   Nanes, Picot, ACM Trans. Math. Softw. 46 (2020) 11, has this form for radix 2). Products of bins: another factor 1 + d,
-   |d| <= sqrt5 u. By Cauchy-Schwarz the bins of the product are off by at most ((1+t)^2 (1+sqrt5 u) - 1) N |x| |y| in
-   the 1-norm, and an exact inverse makes of that N^-1 times as much in the maximum norm (C. Percival, Math. Comp. 72
-   (2003) 387). Backward, in the maximum norm: every result is a sum over all bins times a root of unity times its path's
-   factors; packing sends each bin along two paths, so that the weights add up to at most 2 N^-1 times the 1-norm of the
-   bins. Scaling by a power of two is exact. Together
+   Nanes, Picot, ACM Trans. Math. Softw. 46 (2020) 11, has this form for radix 2), and |X|_2 = sqrt(m) |x|_2. Products of
+   values: another factor 1 + d, |d| <= sqrt5 u. By Cauchy-Schwarz they are off by at most ((1+t)^2 (1+sqrt5 u) - 1) m |x|
+   |y| in the 1-norm, of which an exact inverse makes 1/m times as much in the maximum norm (C. Percival, Math. Comp. 72
+   (2003) 387). Backward, in the maximum norm: every result is the real or imaginary part of a mean of m values times
+   roots of unity times their paths' factors. Scaling by 1/m is exact where m is a power of two. Together
 
-       (1 + t)^2 (1 + sqrt5 u) (1 + 2 t) - 1,
+       (1 + t)^3 (1 + sqrt5 u) - 1,
 
    evaluated with log1p and expm1 because 1 + u is not a double. Underflow adds less than 2^-900 in absolute terms where
    the largest entry is at least 1/2; that, and the rounding of this evaluation and of the norms, is what the closing
-   factor is for. Cross products of r accumulated spectra add (r - 1) u. */
+   factor is for. Passes of radix 3 and 5 (never part of exact results; the self-check needs a bound for them as
+   well) sum 3 or 5 terms with rounded constants: by the same counting at most 6 u and 9 u, and 2 u for a scale that is no
+   power of two. Products of r accumulated spectra add (r - 1) u. */
 static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
     const double u = 1.1102230246251565e-16, product = 2.2360679774997900 * u;
-    double sums = 2.0;
+    double sums = 0.0;
     for (int i = 0; i < p->n_passes; i++) {
         int r = p->radix[i];
         sums += r == 4 ? 2.0 : r == 2 ? 1.0 : r == 3 ? 6.0 : 9.0;
@@ -433,7 +423,7 @@ static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
     }
     double g = log1p(u * (1.0 + 0x1p-42)) + log1p(product);
     double t = sums * log1p(u) + (double)(p->n_passes + 1) * g;
-    double whole = 2.0 * t + log1p(product) + log1p(2.0 * expm1(t)) + (double)(n_accumulated - 1) * log1p(u);
+    double whole = 3.0 * t + log1p(product) + (double)(n_accumulated - 1) * log1p(u);
     return expm1(whole) * 1.001;
 }
 

@@ -9,7 +9,7 @@ enum { FO_OK = 0, FO_NO_MEMORY = -1, FO_FAULT = -2 };
 typedef struct {
     void *plan, *point;
     long m;
-    double *ar, *ai, *br, *bi, *lags, *x, *y;
+    double *ar, *ai, *br, *bi, *lags, *circular, *x, *y;
     double *block;
 } fo_work;
 
@@ -35,9 +35,5 @@ int fo_autoconvolution_avx2(fo_work *w, const double *x, long n, double *out);
 /* max over shifts s of 2/n sum_i h_i (1 - h_(i+s)). */
 int fo_overlap_base(fo_work *w, const double *h, long n, double *out);
 int fo_overlap_avx2(fo_work *w, const double *h, long n, double *out);
-
-/* Forward transform: bins 0 .. m of a real vector of length 2m. */
-void fo_rfft_base(fo_work *w, const double *x, long n, double *re, double *im);
-void fo_rfft_avx2(fo_work *w, const double *x, long n, double *re, double *im);
 
 #endif

@@ -90,33 +90,6 @@ def value_range(x: Array) -> tuple[float, float]:
     return _fourier.value_range(np.ascontiguousarray(x))
 
 
-def rfft(x: npt.ArrayLike, n: int | None = None, *, use_avx2: bool = _fourier.HAS_AVX2) -> npt.NDArray[np.complex128]:
-    """Return `numpy.fft.rfft(x, n)` for a length n that `rfft_length` returns.
-
-    Parameters
-    ----------
-    x : (m,) array_like of float64
-        At most n values; zeros follow.
-    n : int, optional
-        ``rfft_length(m)`` where not given.
-    use_avx2 : bool, optional
-        Only for tests: both paths give the same bits.
-
-    Returns
-    -------
-    (n // 2 + 1,) complex128 array
-        Each within ``1e-14 |x|_2 sqrt(n)`` of the true bin for any n up to 2^22.
-    """
-    values = _vector(x, "x")
-    length = rfft_length(len(values)) if n is None else n
-    is_binary = length & (length - 1) == 0
-    if length < len(values) or rfft_length(length, is_binary=is_binary) != length:
-        raise ValueError(f"expected a length from rfft_length for {len(values)} values, got {length}")
-    re, im = np.empty(length // 2 + 1), np.empty(length // 2 + 1)
-    _fourier.rfft(values, re, im, is_binary, use_avx2)
-    return re + 1j * im
-
-
 def convolve(
     x: npt.ArrayLike,
     y: npt.ArrayLike,

@@ -20,5 +20,4 @@ int fo_autoconvolution_avx2(fo_work *w, const double *x, long n, double *out) {
     return fo_autoconvolution_base(w, x, n, out);
 }
 int fo_overlap_avx2(fo_work *w, const double *h, long n, double *out) { return fo_overlap_base(w, h, n, out); }
-void fo_rfft_avx2(fo_work *w, const double *x, long n, double *re, double *im) { fo_rfft_base(w, x, n, re, im); }
 #endif

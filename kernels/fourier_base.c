@@ -13,7 +13,7 @@ int fo_work_init(fo_work *w, long n_lags, int is_binary) {
     if (!plan || !point || fft_init(plan, fo_half(n_lags, is_binary))) return FO_NO_MEMORY;
     fft_point_init(point);
     const long m = w->m = plan->m;
-    w->block = cache_aligned(4 * m + 6 * m + 8 * CACHE_STAGGER);
+    w->block = cache_aligned(4 * m + 8 * m + 9 * CACHE_STAGGER);
     if (!w->block) return FO_NO_MEMORY;
     double *at = w->block;
     w->ar = take_staggered(&at, m);
@@ -21,6 +21,7 @@ int fo_work_init(fo_work *w, long n_lags, int is_binary) {
     w->br = take_staggered(&at, m);
     w->bi = take_staggered(&at, m);
     w->lags = take_staggered(&at, 2 * m);
+    w->circular = take_staggered(&at, 2 * m);
     w->x = take_staggered(&at, 2 * m);
     w->y = take_staggered(&at, 2 * m);
     return FO_OK;

@@ -39,37 +39,33 @@ static const double *moderated(const double *x, long n, double *room, int *power
     return room;
 }
 
-static void unroll(const fft_plan *p, double *re, double *im, double *out, long n_x, long n_y) {
-    fft_complex(p, im, re); /* lag s stands at s mod 2m: even lags in re, odd ones in im */
-    long k = 0;
-    for (long s = 2 * p->m - (n_y - 1); k < n_y - 1; k++, s++) out[k] = s & 1 ? im[s / 2] : re[s / 2];
-    for (long s = 0; s < n_x; s++, k++) out[k] = s & 1 ? im[s / 2] : re[s / 2];
-}
-
-/* Spectrum of the products of x and y into (w->ar, w->ai), packed. */
+/* Products of the values of x and y into (w->ar, w->ai). */
 static void spectrum(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y) {
     const fft_plan *plan = w->plan;
-    fft_forward(plan, x, n_x, w->ar, w->ai);
+    fft_forward(plan, fft_padded(plan, x, n_x, w->lags), n_x, w->ar, w->ai);
     if (x == y && n_x == n_y) {
         if (kind == FO_CONVOLVE) fft_combine(plan, FFT_SQUARE, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
         else fft_combine(plan, FFT_POWER, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
         return;
     }
-    fft_forward(plan, y, n_y, w->br, w->bi);
+    fft_forward(plan, fft_padded(plan, y, n_y, w->lags), n_y, w->br, w->bi);
     if (kind == FO_CONVOLVE) fft_combine(plan, FFT_MULTIPLY, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
     else fft_combine(plan, FFT_CORRELATE, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
 }
 
-/* Products of moderate vectors into out, checked. */
-static int checked_products(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) {
+/* Products of moderate vectors into w->lags, checked. */
+static int checked_products(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y) {
     const fft_plan *plan = w->plan;
     const long n_lags = n_x + n_y - 1;
     spectrum(w, kind, x, n_x, y, n_y);
-    if (kind == FO_CONVOLVE) fft_backward(plan, w->ar, w->ai, out, n_lags);
-    else unroll(plan, w->ar, w->ai, out, n_x, n_y);
+    if (kind == FO_CONVOLVE) fft_backward(plan, w->ar, w->ai, w->lags, n_lags);
+    else {
+        fft_backward(plan, w->ar, w->ai, w->circular, 2 * plan->m);
+        fft_unroll(plan, w->circular, n_x, n_y, w->lags);
+    }
     double norm = sqrt(array_dot(x, x, n_x) * array_dot(y, y, n_y));
     double error = fft_relative_error(plan, 1) * norm;
-    return fft_holds(w->point, x, n_x, y, n_y, out, n_lags, kind == FO_CORRELATE, error) ? FO_OK : FO_FAULT;
+    return fft_holds(w->point, x, n_x, y, n_y, w->lags, n_lags, kind == FO_CORRELATE, error) ? FO_OK : FO_FAULT;
 }
 
 int ISA(fo_products)(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) {
@@ -77,22 +73,24 @@ int ISA(fo_products)(fo_work *w, int kind, const double *x, long n_x, const doub
     const double *a = moderated(x, n_x, w->x, &power_x), *b = a;
     power_y = power_x;
     if (!is_square) b = moderated(y, n_y, w->y, &power_y);
-    int status = checked_products(w, kind, a, n_x, b, n_y, out);
+    const long n_lags = n_x + n_y - 1;
+    int status = checked_products(w, kind, a, n_x, b, n_y);
     if (power_x || power_y)
-        for (long k = 0; k < n_x + n_y - 1; k++) out[k] = ldexp(out[k], -power_x - power_y);
+        for (long k = 0; k < n_lags; k++) out[k] = ldexp(w->lags[k], -power_x - power_y);
+    else memcpy(out, w->lags, sizeof(double) * (size_t)n_lags);
     return status;
 }
 
 int ISA(fo_autoconvolution)(fo_work *w, const double *x, long n, double *out) {
     int power;
     const double *a = moderated(x, n, w->x, &power);
-    int status = checked_products(w, FO_CONVOLVE, a, n, a, n, w->lags);
+    int status = checked_products(w, FO_CONVOLVE, a, n, a, n);
     *out = ldexp(array_max(w->lags, 2 * n - 1), -2 * power);
     return status;
 }
 
 int ISA(fo_overlap)(fo_work *w, const double *h, long n, double *out) {
-    int status = checked_products(w, FO_CORRELATE, h, n, h, n, w->lags);
+    int status = checked_products(w, FO_CORRELATE, h, n, h, n);
     const double *c = w->lags + n - 1; /* c[s] = c[-s] */
     double first = 0.0, last = 0.0, best = -INFINITY;
     for (long s = n - 1; s >= 0; s--) {
@@ -103,23 +101,4 @@ int ISA(fo_overlap)(fo_work *w, const double *h, long n, double *out) {
     }
     *out = best / (double)n * 2.0;
     return status;
-}
-
-void ISA(fo_rfft)(fo_work *w, const double *x, long n, double *re, double *im) {
-    const fft_plan *p = w->plan;
-    const long m = p->m;
-    fft_forward(p, x, n, w->ar, w->ai);
-    const double *zr = w->ar, *zi = w->ai;
-    re[0] = zr[0] + zi[0];
-    re[m] = zr[0] - zi[0];
-    im[0] = im[m] = 0.0;
-    for (long k = 1; k <= m / 2; k++) {
-        long j = m - k;
-        double er = zr[k] + zr[j], ei = zi[k] - zi[j], fr = zi[k] + zi[j], fi = zr[j] - zr[k];
-        double gr = fr * p->pr[k] - fi * p->pi[k], gi = fr * p->pi[k] + fi * p->pr[k];
-        re[k] = 0.5 * (er + gr);
-        im[k] = 0.5 * (ei + gi);
-        re[j] = 0.5 * (er - gr);
-        im[j] = 0.5 * (gi - ei);
-    }
 }

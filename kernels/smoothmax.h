@@ -12,9 +12,12 @@ typedef struct {
     int memory;         /* pairs that L-BFGS keeps */
     void *plan;         /* fft_plan */
     double *f, *c, *p, *gf;     /* construction, its lags (scores' unit), weights, gradient in f */
-    double *fr, *fi, *qr, *qi;  /* packed spectra */
+    double *q;                  /* one half of an even kernel */
+    double *fr, *fi, *qr, *qi;  /* values of f and of the weights at the plan's points */
     double *grad, *dir, *xt, *gt, *best_x; /* of length n */
     double *s, *y, *rho, *alpha; /* L-BFGS pairs */
+    double *sums;               /* prefix sums of the overlap */
+    double shift;       /* SM_OVERLAP: of the last construction */
     double level;       /* SM_SPREAD: the maximum that beta is relative to, fixed within a stage */
     double best;        /* least true objective seen since sm_reset_best */
     long n_evaluations;

@@ -14,26 +14,27 @@ int sm_init(sm_state *st, int kind, long n, int memory) {
     if (!plan) return -1;
     st->plan = plan;
     if (fft_init(plan, fft_good_half(2 * n))) return -1;
-    long m = plan->m, lags = 2 * n; /* one spare value keeps the arrays even */
-    /* x_t is followed by 2m values: the circular kernel of the overlap's gradient. */
-    long total = 7 * n + 2 * lags + 6 * m + 2 * memory * (n + 1);
-    st->block = cache_aligned(total + 17 * CACHE_STAGGER);
+    long m = plan->m;
+    /* results of a transform take m or 2m values, and behind its arguments stand zeros up to m or 2m, never written */
+    st->block = cache_aligned(7 * n + 11 * m + 2 * memory * (n + 1) + 20 * CACHE_STAGGER);
     if (!st->block) return -1;
     double *at = st->block;
 #define TAKE(name, count) st->name = take_staggered(&at, count)
-    TAKE(f, n);
-    TAKE(c, lags);
-    TAKE(p, lags);
-    TAKE(gf, n);
+    TAKE(f, m);
+    TAKE(c, 2 * m);
+    TAKE(p, 2 * m);
+    TAKE(q, m);
+    TAKE(sums, 2 * n);
+    TAKE(gf, m);
     TAKE(fr, m);
     TAKE(fi, m);
     TAKE(qr, m);
     TAKE(qi, m);
     TAKE(grad, n);
     TAKE(dir, n);
+    TAKE(xt, n);
     TAKE(gt, n);
     TAKE(best_x, n);
-    TAKE(xt, n + 2 * m);
     TAKE(s, memory * n);
     TAKE(y, memory * n);
     TAKE(rho, memory);

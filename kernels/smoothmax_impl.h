@@ -5,69 +5,103 @@
 
 /* ---- x -> construction ------------------------------------------------------------------------------------- */
 
-static void logistic(const double *x, double shift, double *h, long n) {
-    long i = 0;
-    const v4d one = v4_set(1.0), lim = v4_set(40.0);
-    for (; i + 4 <= n; i += 4) {
-        v4d t = v4_load(x + i) + v4_set(shift);
-        t = v4_larger(t, -lim);
-        t = -v4_larger(-t, -lim);
-        v4_store(h + i, one / (one + v4_exp(-t)));
+/* Up to 16 values from x on, the rest filled up. */
+static inline __attribute__((always_inline)) void load16(const double *x, long count, double filler, v4d out[4]) {
+    if (count >= 16) {
+        for (int j = 0; j < 4; j++) out[j] = v4_load(x + 4 * j);
+        return;
     }
-    for (; i < n; i++) {
-        double t = x[i] + shift;
-        t = t < -40 ? -40 : t > 40 ? 40 : t;
-        v4d e = v4_exp(v4_set(-t));
-        h[i] = 1.0 / (1.0 + e[0]);
-    }
+    double part[16];
+    for (int j = 0; j < 16; j++) part[j] = j < count ? x[j] : filler;
+    for (int j = 0; j < 4; j++) out[j] = v4_load(part + 4 * j);
 }
 
-/* h = logistic(x + shift) with sum n/2. Newton on the shift, kept inside a bracket. */
-static void overlap_construction(const double *x, double *h, long n) {
-    double target = 0.5 * (double)n, shift = 0.0, lo = -1e3, hi = 1e3;
-    for (int it = 0; it < 60; it++) {
-        logistic(x, shift, h, n);
-        double sum = array_sum(h, n), slope = sum - array_dot(h, h, n), gap = sum - target;
-        if (fabs(gap) <= 1e-14 * target) break;
-        if (gap > 0) hi = shift; else lo = shift;
-        double next = slope > 1e-12 * target ? shift - gap / slope : 0.5 * (lo + hi);
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (next == shift) break;
-        shift = next;
+static inline __attribute__((always_inline)) void store16(double *x, long count, const v4d in[4]) {
+    if (count >= 16) {
+        for (int j = 0; j < 4; j++) v4_store(x + 4 * j, in[j]);
+        return;
     }
+    double part[16];
+    for (int j = 0; j < 4; j++) v4_store(part + 4 * j, in[j]);
+    for (int j = 0; j < count; j++) x[j] = part[j];
+}
+
+static double sum16(const v4d s[4]) { return v4_sum((s[0] + s[1]) + (s[2] + s[3])); }
+
+/* h = logistic(x + shift); sums[i] is the sum of h^(i+1), i < 3. */
+static void logistic(const double *x, double shift, double *h, long n, double sums[3]) {
+    const v4d one = v4_set(1.0), limit = v4_set(40.0), move = v4_set(shift);
+    v4d s1[4] = {{0}}, s2[4] = {{0}}, s3[4] = {{0}};
+    for (long i = 0; i < n; i += 16) {
+        v4d t[4];
+        load16(x + i, n - i, -INFINITY, t);
+        for (int j = 0; j < 4; j++) t[j] = v4_larger(-v4_larger(t[j] + move, -limit), -limit);
+        v4_exp4(t);
+        for (int j = 0; j < 4; j++) t[j] = one / (one + t[j]);
+        store16(h + i, n - i, t);
+        if (n - i < 16) load16(h + i, n - i, 0.0, t);
+        for (int j = 0; j < 4; j++) {
+            v4d square = t[j] * t[j];
+            s1[j] += t[j];
+            s2[j] += square;
+            s3[j] += square * t[j];
+        }
+    }
+    sums[0] = sum16(s1);
+    sums[1] = sum16(s2);
+    sums[2] = sum16(s3);
+}
+
+/* h = logistic(x + shift) with sum n/2, from the shift that *shift holds. Halley's iteration, kept inside a bracket: with
+   w = h (1 - h), the sum has the derivatives sum w and sum w (1 - 2h). */
+static void overlap_construction(const double *x, double *h, long n, double *shift) {
+    double target = 0.5 * (double)n, lo = -1e3, hi = 1e3, at = *shift, sums[3];
+    for (int it = 0; it < 60; it++) {
+        logistic(x, at, h, n, sums);
+        double gap = sums[0] - target, slope = sums[0] - sums[1], bend = sums[0] - 3.0 * sums[1] + 2.0 * sums[2];
+        if (fabs(gap) <= 1e-14 * target) break;
+        if (gap > 0) hi = at; else lo = at;
+        double step = slope > 1e-12 * target ? gap / slope : 0.0, damping = 1.0 - 0.5 * step * bend / (slope + 1e-300);
+        double next = step != 0.0 ? at - step / (damping > 0.5 ? damping : 0.5) : 0.5 * (lo + hi);
+        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
+        if (next == at) break;
+        at = next;
+    }
+    *shift = at;
 }
 
 /* ---- weights of the smoothed maximum ----------------------------------------------------------------------- */
 
 /* p_k = exp(beta (c_k - max)) / sum; returns max + log(sum)/beta. Lags that weigh under 1e-18 are set to zero. */
 static double softmax(const double *c, double beta, double *p, long n, double *peak) {
-    double top = array_max(c, n), sum = 0.0;
+    const double top = array_max(c, n);
     const v4d vb = v4_set(beta), vt = v4_set(top), cut = v4_set(-42.0), zero = v4_set(0.0);
-    v4d acc = zero;
+    v4d sums[4] = {{0}};
+    for (long i = 0; i < n; i += 16) {
+        v4d t[4];
+        v4i live[4];
+        load16(c + i, n - i, -INFINITY, t);
+        for (int j = 0; j < 4; j++) t[j] = (t[j] - vt) * vb;
+        v4d most = v4_larger(v4_larger(t[0], t[1]), v4_larger(t[2], t[3]));
+        if (v4_max(most) > -42.0) {
+            for (int j = 0; j < 4; j++) {
+                live[j] = t[j] > cut;
+                t[j] = v4_larger(t[j], cut);
+            }
+            v4_exp4(t);
+            for (int j = 0; j < 4; j++) {
+                t[j] = (v4d)((v4i)t[j] & live[j]);
+                sums[j] += t[j];
+            }
+        } else
+            for (int j = 0; j < 4; j++) t[j] = zero;
+        store16(p + i, n - i, t);
+    }
+    const double sum = sum16(sums), inverse = 1.0 / sum;
+    const v4d vi = v4_set(inverse);
     long i = 0;
-    for (; i + 4 <= n; i += 4) {
-        v4d t = (v4_load(c + i) - vt) * vb;
-        v4i live = t > cut;
-        if (!(live[0] | live[1] | live[2] | live[3])) {
-            v4_store(p + i, zero);
-            continue;
-        }
-        v4d e = v4_exp(v4_larger(t, cut));
-        e = (v4d)((v4i)e & live);
-        acc += e;
-        v4_store(p + i, e);
-    }
-    sum = v4_sum(acc);
-    for (; i < n; i++) {
-        double t = (c[i] - top) * beta;
-        v4d e = v4_exp(v4_set(t > -42.0 ? t : -42.0));
-        p[i] = t > -42.0 ? e[0] : 0.0;
-        sum += p[i];
-    }
-    double inv = 1.0 / sum;
-    const v4d vi = v4_set(inv);
-    for (i = 0; i + 4 <= n; i += 4) v4_store(p + i, v4_load(p + i) * vi);
-    for (; i < n; i++) p[i] *= inv;
+    for (; i + 4 <= n; i += 4) v4_store(p + i, v4_load(p + i) * vi);
+    for (; i < n; i++) p[i] *= inverse;
     *peak = top;
     return top + log(sum) / beta;
 }
@@ -144,58 +178,97 @@ static double evaluate_spread(sm_state *st, const double *x, double beta, double
     return log(3.0 * mass * smooth / square);
 }
 
-/* Largest value of (2/n) sum_i h_i (1 - h_{i+k}) over all shifts k, smoothed. c holds shifts -(n-1) .. n-1. */
-static double evaluate_overlap(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
-    const fft_plan *plan = st->plan;
-    long n = st->n;
-    double *h = st->f, *c = st->c, *p = st->p, scale = 2.0 / (double)n;
-    overlap_construction(x, h, n);
-    fft_forward(plan, h, n, st->fr, st->fi);
-    fft_combine(plan, FFT_POWER, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->gf, n); /* autocorrelation, lags 0 .. n-1 */
-    const double *a = st->gf;
-    double head = 0.0, tail = 0.0; /* sums of the first and of the last n-k values of h */
-    for (long k = n - 1; k >= 0; k--) {
-        head += h[n - 1 - k];
-        tail += h[k];
-        c[n - 1 + k] = scale * (head - a[k]);
-        c[n - 1 - k] = scale * (tail - a[k]);
+/* c[s] and c[-s] from the autocorrelation a and the prefix sums of h: the first and the last n-s values each have their
+   own sum, and share a[s]. */
+static void overlap_shifts(const double *a, const double *sums, double scale, double *c, long n) {
+    const double total = sums[n];
+    const v4d vs = v4_set(scale), vt = v4_set(total);
+    long s = 0;
+    for (; s + 4 <= n; s += 4) {
+        v4d v = v4_load(a + s);
+        v4_store(c + s, (v4_reverse(v4_load(sums + n - s - 3)) - v) * vs);
+        v4_store(c - s - 3, v4_reverse(((vt - v4_load(sums + s)) - v) * vs));
     }
-    double value = softmax(c, beta, p, st->n_lags, peak);
-    /* dJ/dh_j = scale (sum of p over the shifts that keep j inside - sum_k p_k (h_{j+k} + h_{j-k})). The second sum is
-       the convolution of h with the even kernel q_k = p_k + p_{-k}, laid out circularly over the transform's length. */
-    long length = 2 * plan->m;
-    double *q = st->xt + n; /* see sm_init: room for `length` values behind xt */
-    memset(q, 0, sizeof(double) * (size_t)length);
-    q[0] = 2.0 * p[n - 1];
-    for (long k = 1; k < n; k++) {
-        double v = p[n - 1 + k] + p[n - 1 - k];
-        q[k] = v;
-        q[length - k] = v;
+    for (; s < n; s++) {
+        c[s] = (sums[n - s] - a[s]) * scale;
+        c[-s] = ((total - sums[s]) - a[s]) * scale;
     }
-    fft_forward(plan, q, length, st->qr, st->qi);
-    fft_combine(plan, FFT_MULTIPLY, st->qr, st->qi, st->fr, st->fi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->gf, n);
-    double inside = 0.0; /* shifts k with 0 <= j + k < n: c indices n-1-j .. 2n-2-j, a window that slides down */
-    for (long k = n - 1; k < 2 * n - 1; k++) inside += p[k];
+    c[0] = (total - a[0]) * scale;
+}
+
+/* q[k] = p[k] + p[-k], and q[0] = p[0]: one half of an even kernel. */
+static void even_half(const double *p, double *q, long n) {
+    long k = 0;
+    for (; k + 4 <= n; k += 4) v4_store(q + k, v4_load(p + k) + v4_reverse(v4_load(p - k - 3)));
+    for (; k < n; k++) q[k] = p[k] + p[-k];
+    q[0] = p[0];
+}
+
+/* From dJ/dh_j = scale (window_j - gf_j) to dJ/dx, through h = logistic(x + shift) with a fixed sum. */
+static void overlap_gradient(const sm_state *st, const double *sums, double scale, double *gradient) {
+    const long n = st->n;
+    const double *h = st->f, *gf = st->gf;
+    const v4d one = v4_set(1.0), vs = v4_set(scale);
+    v4d weights = {0}, weighted = {0};
     double sum_w = 0.0, sum_wg = 0.0;
-    for (long j = 0; j < n; j++) {
-        double g = scale * (inside - st->gf[j]), w = h[j] * (1.0 - h[j]);
+    long j = 0;
+    for (; j + 4 <= n; j += 4) {
+        v4d window = v4_reverse(v4_load(sums + 2 * n - j - 4) - v4_load(sums + n - j - 4));
+        v4d g = (window - v4_load(gf + j)) * vs, v = v4_load(h + j), w = v * (one - v);
+        v4_store(gradient + j, g);
+        weights += w;
+        weighted += w * g;
+    }
+    for (; j < n; j++) {
+        double g = ((sums[2 * n - 1 - j] - sums[n - 1 - j]) - gf[j]) * scale, w = h[j] * (1.0 - h[j]);
         gradient[j] = g;
         sum_w += w;
         sum_wg += w * g;
-        if (j + 1 < n) inside += p[n - 2 - j] - p[2 * n - 2 - j];
     }
-    double mean = sum_wg / (sum_w > 0 ? sum_w : 1.0);
-    for (long j = 0; j < n; j++) gradient[j] = h[j] * (1.0 - h[j]) * (gradient[j] - mean);
+    sum_w += v4_sum(weights);
+    sum_wg += v4_sum(weighted);
+    const double mean = sum_wg / (sum_w > 0 ? sum_w : 1.0);
+    for (j = 0; j < n; j++) gradient[j] = h[j] * (1.0 - h[j]) * (gradient[j] - mean);
+}
+
+/* Largest value of (2/n) sum_i h_i (1 - h_{i+k}) over all shifts k, smoothed. c holds shifts -(n-1) .. n-1. */
+static double evaluate_overlap(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    const fft_plan *plan = st->plan;
+    const long n = st->n;
+    double *h = st->f, *c = st->c + n - 1, *p = st->p + n - 1, scale = 2.0 / (double)n;
+    overlap_construction(x, h, n, &st->shift);
+    fft_forward(plan, h, n, st->fr, st->fi);
+    fft_combine(plan, FFT_POWER, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->gf, n); /* autocorrelation, shifts 0 .. n-1 */
+    double *sums = st->sums; /* one value ahead of prefix sums stands a zero */
+    array_prefix(h, sums + 1, n);
+    overlap_shifts(st->gf, sums, scale, c, n);
+    double value = softmax(st->c, beta, st->p, st->n_lags, peak);
+    /* dJ/dh_j = scale (sum of p over the shifts that keep j inside - sum_k p_k (h_{j+k} + h_{j-k})). The second sum is
+       the convolution of h with the even kernel q_k = p_k + p_{-k}; the values of such a kernel are twice the real parts
+       of those of its one half. */
+    even_half(p, st->q, n);
+    fft_forward(plan, st->q, n, st->qr, st->qi);
+    fft_combine(plan, FFT_EVEN, st->fr, st->fi, st->qr, st->qi, st->qr, st->qi);
+    fft_backward(plan, st->qr, st->qi, st->gf, n);
+    /* Shifts k with 0 <= j + k < n: a window of p that slides down as j grows. */
+    array_prefix(st->p, sums + 1, st->n_lags);
+    overlap_gradient(st, sums, scale, gradient);
     return value;
 }
 
-double ISA(sm_evaluate)(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+/* Within a stage the shift of the overlap starts from that of the last point; everywhere else from zero, so that a value
+   does not depend on what was computed before it. */
+static double evaluate(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
     st->n_evaluations++;
     if (st->kind == SM_OVERLAP) return evaluate_overlap(st, x, beta, gradient, peak);
     if (st->kind == SM_SPREAD) return evaluate_spread(st, x, beta, gradient, peak);
     return evaluate_autoconvolution(st, x, beta, gradient, peak);
+}
+
+double ISA(sm_evaluate)(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
+    st->shift = 0.0;
+    return evaluate(st, x, beta, gradient, peak);
 }
 
 /* ---- L-BFGS ------------------------------------------------------------------------------------------------ */
@@ -266,7 +339,7 @@ long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, doub
         int tries = 0;
         for (; tries < 25; tries++) {
             for (long i = 0; i < n; i++) st->xt[i] = x[i] + step * st->dir[i];
-            trial = ISA(sm_evaluate)(st, st->xt, beta, st->gt, &trial_peak);
+            trial = evaluate(st, st->xt, beta, st->gt, &trial_peak);
             if (isfinite(trial) && trial <= value + 1e-4 * step * slope) break;
             double quadratic = isfinite(trial) ? -0.5 * slope * step * step / (trial - value - slope * step) : 0.0;
             step = quadratic > 0.1 * step && quadratic < 0.6 * step ? quadratic : 0.35 * step;
