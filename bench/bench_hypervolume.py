@@ -150,7 +150,7 @@ def query_rows() -> list[timing.Row]:
         archive = HypervolumeArchive(r)
         archive.insert_all(p)
         whole, longer = hypervolume(p, r), np.vstack([p, queries[:1]])
-        entrants = {"moocore": lambda longer=longer, r=r: moocore.hypervolume(longer, ref=r)} if moocore else {}  # type: ignore[misc]
+        entrants = {"moocore": lambda longer=longer, r=r: moocore.hypervolume(longer, ref=r)} if moocore else {}
         rows.append(
             timing.Row(
                 "Q",

@@ -4,8 +4,8 @@ Everything is CPU time of the process. Entrants take turns, so that what slows t
 the median over the turns of (entrant / ours), because only turns next to each other are comparable.
 
 A benchmark is a list of `Row`. `measure` checks each row's results for equality before anything is timed. Scripts end
-in `main(rows, arguments)`, which prints a table, or JSON with ``--json``; ``--quick`` leaves fewer turns and only the rows
-marked as quick; ``--rows H2,H3`` only those whose id begins like one of these.
+in `main(rows, arguments)`, which prints a table, or JSON with ``--json``; ``--quick`` leaves fewer turns and only the
+rows marked as quick; ``--rows H2,H3`` only those whose id begins like one of these.
 """
 
 from __future__ import annotations

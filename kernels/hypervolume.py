@@ -19,20 +19,25 @@ Method = Literal["auto", "boxes", "gaps"]
 METHODS: tuple[Method, ...] = ("auto", "boxes", "gaps")
 
 
+def _aligned(array: Array) -> Array:
+    """Return values at addresses that compiled loops may read; records and sliced buffers can have others."""
+    return np.require(array, dtype=np.float64, requirements=["C", "ALIGNED"])
+
+
 def as_reference(reference: npt.ArrayLike) -> Array:
     """Return a finite reference point of at least one objective."""
     r = np.asarray(reference)
     if r.ndim != 1 or r.size == 0:
         raise ValueError(f"expected reference of shape (d,) with d >= 1, got {r.shape}")
-    r = as_points(r[None, :], "reference")[0]
-    refuse_nonfinite(r, "reference")
-    return r
+    row = _aligned(as_points(r[None, :], "reference")[0])
+    refuse_nonfinite(row, "reference")
+    return row
 
 
 def as_points_of(points: npt.ArrayLike, d: int) -> Array:
     """Return finite points of d objectives; an empty list is no points."""
     p = np.asarray(points)
-    p = np.empty((0, d)) if p.shape == (0,) else as_points(p)
+    p = np.empty((0, d)) if p.shape == (0,) else _aligned(as_points(p))
     if p.shape[1] != d:
         raise ValueError(f"expected points of shape (n, {d}), as the reference has {d} objectives, got {p.shape}")
     refuse_nonfinite(p, "points")
@@ -41,7 +46,7 @@ def as_points_of(points: npt.ArrayLike, d: int) -> Array:
 
 def as_signs(maximize: bool | Sequence[bool] | npt.NDArray[np.bool_], d: int) -> Array:
     """Return +1 for each objective that is minimised and -1 for each that is maximised."""
-    return np.where(directions(maximize, d) == 1, -1.0, 1.0)
+    return np.asarray(np.where(directions(maximize, d) == 1, -1.0, 1.0), dtype=np.float64)
 
 
 def hypervolume(

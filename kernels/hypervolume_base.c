@@ -28,7 +28,7 @@ int hv_boxes_grow(hv_boxes *b, long n_buckets) {
         b->directory_capacity = capacity;
     }
     if (!b->n_unused && b->n_blocks == b->block_capacity) {
-        long capacity = b->block_capacity ? 2 * b->block_capacity : 2;
+        long capacity = b->block_capacity ? 2 * b->block_capacity : 8;
         if ((size_t)capacity * b->stride > hv_memory_limit) {
             capacity = (long)(hv_memory_limit / b->stride);
             if (capacity <= b->block_capacity) return HV_NO_MEMORY;

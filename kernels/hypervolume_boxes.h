@@ -266,6 +266,11 @@ static inline __attribute__((always_inline)) int reaches(const double *u, const 
     return all == 15;
 }
 
+static inline __attribute__((always_inline)) void load_point(const double *z, v4d *zv, const int d, const int w) {
+    for (int k = 0; k < w / 4; k++)
+        for (int j = 0; j < 4; j++) zv[k][j] = 4 * k + j < d ? z[4 * k + j] : -INFINITY;
+}
+
 /* ---- queries and insertion --------------------------------------------------------------------------------------- */
 
 /* Buckets that a point with these key limits may reach, into b->hits. */
@@ -280,9 +285,7 @@ static inline __attribute__((always_inline)) long find_buckets(const hv_boxes *b
 static inline __attribute__((always_inline)) double boxes_gain(const hv_boxes *b, const double *z, const int d, const int w) {
     int16_t limit[HV_MAX_ARCHIVE_OBJECTIVES];
     v4d zv[MAX_VECTORS], l[MAX_VECTORS];
-    double padded[HV_MAX_ARCHIVE_OBJECTIVES];
-    for (int j = 0; j < w; j++) padded[j] = j < d ? z[j] : -INFINITY;
-    for (int k = 0; k < w / 4; k++) zv[k] = v4_load(padded + 4 * k);
+    load_point(z, zv, d, w);
     for (int j = 0; j < d; j++) limit[j] = (int16_t)(key_of(b, j, z[j]) - 1);
     hv_sum total = {0, 0};
     for (long g = 0; 64 * g < b->n_buckets; g++)
@@ -298,7 +301,7 @@ static inline __attribute__((always_inline)) double boxes_gain(const hv_boxes *b
             }
             add_to(&total, sum);
         }
-    return total.sum + total.rest;
+    return value_of(&total);
 }
 
 /* What an insertion adds up: the volume above z that it takes (lifetimes = 0), or for every box that dies its volume
@@ -309,6 +312,80 @@ typedef struct {
     hv_sum total;
     int taken; /* whether any box was reached */
 } tally;
+
+/* Close the holes with the last boxes of the bucket; returns how many boxes are left. */
+static inline __attribute__((always_inline)) int close_holes(block_view v, uint64_t holes, int count, const int d, const int w) {
+    for (; holes; holes &= holes - 1) { /* from the lowest up: the last box moves into it unless it is a hole itself */
+        int i = __builtin_ctzll(holes);
+        while (count - 1 > i && holes >> (count - 1) & 1) {
+            clear_slot(v, --count, d);
+            holes &= ~((uint64_t)1 << count);
+        }
+        if (i < count - 1) move_box(v, i, v, count - 1, d, w);
+        clear_slot(v, --count, d);
+    }
+    return count;
+}
+
+/* Up to four objectives: every candidate child is written out, and the next one overwrites it unless it counts. Which of
+   them count is as good as random, and branches on it cost more than the writing. */
+typedef int32_t v4s __attribute__((vector_size(16)));
+typedef struct {
+    v4d u;
+    v4s definer;
+    uint64_t key; /* four keys of 16 bits */
+} child;
+
+static inline __attribute__((always_inline)) void put_child(block_view v, int i, const child *c, double now, const int lifetimes, const int d) {
+    v4_store(v.u + 4 * i, c->u);
+    memcpy(v.definer + 4 * i, &c->definer, 16);
+    for (int j = 0; j < d; j++) v.key[64 * j + i] = (int16_t)(c->key >> 16 * j);
+    if (lifetimes) v.birth[i] = now;
+}
+
+static inline __attribute__((always_inline)) long update_bucket_4(hv_boxes *b, long bucket, v4d z, int32_t row, const int16_t *limit,
+                                                                  tally *t, const int lifetimes, const int d) {
+    block_view v = bucket_view(b, bucket, 4);
+    uint64_t gone = 0, hit = scan64(v.key, limit, d);
+    if (!hit) return -1;
+    child children[64 * 4 + 1];
+    uint64_t key_of_z[4];
+    long n = 0, c = 0;
+    double sum = 0.0;
+    for (int j = 0; j < d; j++) key_of_z[j] = (uint64_t)(uint16_t)(limit[j] + 1) << 16 * j;
+    for (; hit; hit &= hit - 1) {
+        int i = __builtin_ctzll(hit);
+        if (!reaches(v.u + 4 * i, &z, 4)) continue;
+        gone |= hit & -hit;
+        v4d l, others, u = v4_load(v.u + 4 * i);
+        v4s definer;
+        memcpy(&definer, v.definer + 4 * i, 16);
+        definers_bounds(b, v.definer + 4 * i, lifetimes ? t->floor : &z, &l, &others, d, 4);
+        double volume = sides_product(v.u + 4 * i, &l, d, 4);
+        sum += lifetimes ? volume * (t->now - v.birth[i]) : volume;
+        unsigned is_child = v4_bits(z >= others);
+        uint64_t key = 0;
+        for (int j = 0; j < d; j++) key |= (uint64_t)(uint16_t)v.key[64 * j + i] << 16 * j;
+        for (int j = 0; j < d; j++) {
+            v4i but = lanes_but(0, j);
+            v4s lane = (v4s){0, 1, 2, 3} == (v4s){j, j, j, j}, rows = {row, row, row, row};
+            children[n].u = (v4d)(((v4i)u & but) | ((v4i)z & ~but));
+            children[n].definer = (definer & ~lane) | (rows & lane);
+            children[n].key = (key & ~((uint64_t)0xffff << 16 * j)) | key_of_z[j];
+            n += is_child >> j & 1;
+        }
+    }
+    if (!gone) return -1;
+    add_to(&t->total, sum);
+    t->taken = 1;
+    int count = b->count[bucket];
+    for (; gone && c < n; gone &= gone - 1) put_child(v, __builtin_ctzll(gone), children + c++, t->now, lifetimes, d);
+    for (; c < n && count < SLOTS; c++) put_child(v, count++, children + c, t->now, lifetimes, d);
+    for (long k = 0; c + k < n; k++) /* the spill is a row of blocks of 64 */
+        put_child(view_at(b->spill + (size_t)(k / SLOTS) * b->stride, 4), (int)(k % SLOTS), children + c + k, t->now, lifetimes, d);
+    b->count[bucket] = close_holes(v, gone, count, d, 4);
+    return n - c;
+}
 
 /* One bucket: replace the boxes that z reaches by their children. Those that find no room go to the spill; returns how
    many, or -1 where the bucket has not changed. */
@@ -371,16 +448,7 @@ static inline __attribute__((always_inline)) long update_bucket(hv_boxes *b, lon
     }
     add_to(&t->total, sum);
     t->taken |= any;
-    for (; holes; holes &= holes - 1) { /* from the lowest up: the last box moves into it unless it is one itself */
-        int i = __builtin_ctzll(holes);
-        while (count - 1 > i && holes >> (count - 1) & 1) {
-            clear_slot(v, --count, d);
-            holes &= ~((uint64_t)1 << count);
-        }
-        if (i < count - 1) move_box(v, i, v, count - 1, d, w);
-        clear_slot(v, --count, d);
-    }
-    b->count[bucket] = count;
+    b->count[bucket] = close_holes(v, holes, count, d, w);
     return n_spilt;
 }
 
@@ -389,20 +457,21 @@ int hv_boxes_grow_rows(hv_boxes *b);
 static inline __attribute__((always_inline)) int boxes_insert(hv_boxes *b, const double *z, tally *t, const int lifetimes, const int d, const int w) {
     int16_t limit[HV_MAX_ARCHIVE_OBJECTIVES];
     v4d zv[MAX_VECTORS];
-    double padded[HV_MAX_ARCHIVE_OBJECTIVES];
-    for (int j = 0; j < w; j++) padded[j] = j < d ? z[j] : -INFINITY;
-    for (int k = 0; k < w / 4; k++) zv[k] = v4_load(padded + 4 * k);
+    load_point(z, zv, d, w);
     for (int j = 0; j < d; j++) limit[j] = (int16_t)(key_of(b, j, z[j]) - 1);
     long n_hits = find_buckets(b, limit, b->hits, d), n_empty = 0;
     if (!n_hits) return HV_OK;
     if (b->n_rows == b->row_capacity && hv_boxes_grow_rows(b)) return HV_NO_MEMORY;
     int32_t row = (int32_t)b->n_rows++;
-    memcpy(b->rows + (long)row * w, padded, sizeof(double) * (size_t)w);
+    for (int k = 0; k < w / 4; k++) v4_store(b->rows + (long)row * w + 4 * k, zv[k]);
     for (long h = 0; h < n_hits; h++) {
-        long bucket = b->hits[h], before = b->count[bucket], n_spilt = update_bucket(b, bucket, zv, row, limit, t, lifetimes, d, w);
+        long bucket = b->hits[h], before = b->count[bucket];
+        long n_spilt = w == 4 ? update_bucket_4(b, bucket, zv[0], row, limit, t, lifetimes, d)
+                              : update_bucket(b, bucket, zv, row, limit, t, lifetimes, d, w);
+        /* Tops may be too large, which only costs a look in vain: with few buckets they are not worth keeping tight. */
+        if (n_spilt < 0 || b->n_buckets > 4) refresh_top(b, bucket, d, w);
         if (n_spilt < 0) continue;
         b->n_boxes += b->count[bucket] - before + n_spilt;
-        refresh_top(b, bucket, d, w);
         if (!b->count[bucket]) b->hits[n_empty++] = (int32_t)bucket;
         target to = {bucket, bucket, 0, 0};
         for (long i = 0; i < n_spilt; i++)

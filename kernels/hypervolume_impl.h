@@ -12,25 +12,59 @@
 
 typedef struct {
     long n, d;
-    double *x, *r;    /* n rows of d values, all below r in every objective, minimised */
-    uint32_t *source; /* row of the input that each came from */
+    const double *x, *r; /* n rows of d values, all below r in every objective, minimised */
+    uint32_t *source; /* row of the input that each came from; NULL where x is the input */
     int exponent;     /* volumes are to be multiplied by 2^exponent */
     void *memory;
     double local[256];
 } prepared;
 
 /* An axis whose widths are far from one is scaled by a power of two, so that no product leaves the range of doubles on
-   its way. Exact, unless a coordinate is 2^1000 times smaller than the axis is wide. */
-static void bring_into_range(prepared *q) {
-    for (long j = 0; j < q->d; j++) {
-        double low = q->r[j];
-        for (long i = 0; i < q->n; i++) low = q->x[i * q->d + j] < low ? q->x[i * q->d + j] : low;
-        double quarter = 0.25 * q->r[j] - 0.25 * low;
-        int e = quarter > 0x1p-1000 ? ilogb(quarter) + 2 : ilogb(q->r[j] - low);
-        if (abs(e) * q->d < 900) continue;
-        q->exponent += e;
-        q->r[j] = ldexp(q->r[j], -e);
-        for (long i = 0; i < q->n; i++) q->x[i * q->d + j] = ldexp(q->x[i * q->d + j], -e);
+   its way. Exact, unless a coordinate is 2^1000 times smaller than the axis is wide. Returns the sum of the exponents. */
+static int bring_into_range(double *x, double *r, long n, long d) {
+    int exponent = 0;
+    for (long j = 0; j < d; j++) {
+        double low = r[j];
+        for (long i = 0; i < n; i++) low = x[i * d + j] < low ? x[i * d + j] : low;
+        double quarter = 0.25 * r[j] - 0.25 * low;
+        int e = quarter > 0x1p-1000 ? ilogb(quarter) + 2 : ilogb(r[j] - low);
+        if (abs(e) * d < 900) continue;
+        exponent += e;
+        r[j] = ldexp(r[j], -e);
+        for (long i = 0; i < n; i++) x[i * d + j] = ldexp(x[i * d + j], -e);
+    }
+    return exponent;
+}
+
+/* What the loops over the input find out, with d known to the compiler where it is small. */
+typedef struct {
+    double check;            /* not zero where a value is not finite */
+    double widest, narrowest;
+    long n_inside;
+} survey;
+
+static inline __attribute__((always_inline)) survey look_at(const double *points, long n, const long d, const double *r) {
+    survey s = {0.0, 0.0, INFINITY, 0};
+    for (long i = 0; i < n; i++) {
+        int inside = 1;
+        for (long j = 0; j < d; j++) {
+            double v = points[i * d + j], width = r[j] - v;
+            s.check += v * 0.0;
+            inside &= width > 0.0;
+            s.widest = width > s.widest ? width : s.widest;
+            s.narrowest = width < s.narrowest ? width : s.narrowest;
+        }
+        s.n_inside += inside;
+    }
+    return s;
+}
+
+static survey look(const double *points, long n, long d, const double *r) {
+    switch (d) {
+        case 2: return look_at(points, n, 2, r);
+        case 3: return look_at(points, n, 3, r);
+        case 4: return look_at(points, n, 4, r);
+        default: return look_at(points, n, d, r);
     }
 }
 
@@ -39,30 +73,40 @@ static int prepare(prepared *q, const double *points, long n, long d, const doub
     q->n = 0;
     q->exponent = 0;
     q->memory = NULL;
+    q->source = NULL;
     if (n >= INT32_MAX / 8) return HV_NO_MEMORY;
-    size_t bytes = sizeof(double) * (size_t)((n + 1) * d) + sizeof(uint32_t) * (size_t)n;
-    if (bytes <= sizeof q->local) {
-        q->x = q->local;
-    } else {
-        q->memory = malloc(bytes);
-        if (!q->memory) return HV_NO_MEMORY;
-        q->x = q->memory;
-    }
-    q->r = q->x + n * d;
-    q->source = (uint32_t *)(q->r + d);
     double check = 0.0; /* becomes NaN at the first value that is not finite */
-    for (long j = 0; j < d; j++) {
-        check += reference[j] * 0.0;
-        q->r[j] = signs ? signs[j] * reference[j] : reference[j];
+    for (long j = 0; j < d; j++) check += reference[j] * 0.0;
+    int usual = d < 16, flip = 0;
+    for (long j = 0; j < d && signs; j++) flip |= signs[j] < 0.0;
+    if (!flip) {
+        survey s = look(points, n, d, reference);
+        if (!(check + s.check == 0.0)) return HV_NOT_FINITE;
+        usual &= s.widest < 0x1p60 && s.narrowest > 0x1p-60;
+        if (s.n_inside == n && usual) { /* nothing to change: no copy */
+            q->n = n;
+            q->x = points;
+            q->r = reference;
+            return HV_OK;
+        }
     }
+    size_t bytes = sizeof(double) * (size_t)((n + 1) * d) + sizeof(uint32_t) * (size_t)n;
+    double *x = q->local;
+    if (bytes > sizeof q->local) {
+        x = q->memory = malloc(bytes);
+        if (!x) return HV_NO_MEMORY;
+    }
+    double *r = x + n * d;
+    q->source = (uint32_t *)(r + d);
+    for (long j = 0; j < d; j++) r[j] = flip ? signs[j] * reference[j] : reference[j];
     long m = 0;
     double widest = 0.0, narrowest = INFINITY;
     for (long i = 0; i < n; i++) {
         const double *p = points + i * d;
-        double *to = q->x + m * d;
+        double *to = x + m * d;
         int inside = 1;
         for (long j = 0; j < d; j++) {
-            double v = signs ? signs[j] * p[j] : p[j], width = q->r[j] - v;
+            double v = flip ? signs[j] * p[j] : p[j], width = r[j] - v;
             check += v * 0.0;
             to[j] = v;
             inside &= width > 0.0;
@@ -74,7 +118,9 @@ static int prepare(prepared *q, const double *points, long n, long d, const doub
     }
     if (!(check == 0.0)) return HV_NOT_FINITE;
     q->n = m;
-    if (m && !(widest < 0x1p60 && narrowest > 0x1p-60 && d < 16)) bring_into_range(q);
+    q->x = x;
+    q->r = r;
+    if (m && !(widest < 0x1p60 && narrowest > 0x1p-60 && d < 16)) q->exponent = bring_into_range(x, r, m, d);
     return HV_OK;
 }
 
@@ -134,12 +180,12 @@ static int volume_by_boxes(const prepared *q, hv_call call, double *value) {
         const double *p = q->x + (long)order[k] * d;
         tally t = {0};
         status = insert_point(&b, p, &t);
-        add_to(&total, (t.total.sum + t.total.rest) * (q->r[d - 1] - p[d - 1]));
+        add_to(&total, value_of(&t.total) * (q->r[d - 1] - p[d - 1]));
         if (!status && (k & 63) == 63 && call.poll && call.poll()) status = HV_INTERRUPTED;
     }
     hv_boxes_free(&b);
     free(order);
-    *value = total.sum + total.rest;
+    *value = value_of(&total);
     return status;
 }
 
@@ -167,7 +213,7 @@ static int volume_by_gaps(const prepared *q, hv_call call, double *value) {
     }
     free(memory);
     free(order);
-    *value = total.sum + total.rest;
+    *value = value_of(&total);
     return g.failed;
 }
 
@@ -232,14 +278,13 @@ static int contributions_by_plane(const prepared *q, double *out) {
         sweep3 w;
         sweep3_init(&w, at, q->x, n, s);
         at += ((size_t)sweep3_bytes(n) + 7) / 8 * 8;
-        regions g = {.out = (hv_sum *)at, .y = w.y, .unused = 0};
+        regions g = {.out = (hv_sum *)at, .y = w.y, .unused = -1, .n_made = 0};
         memset(g.out, 0, sizeof(hv_sum) * (size_t)n);
         g.slabs = (slab *)(g.out + n);
         g.first = (int32_t *)(g.slabs + 4 * n + 4);
         g.last = g.first + n;
-        for (long i = 0; i < 4 * n + 4; i++) g.slabs[i].right = (int32_t)i + 1;
         contributions3(&w, n, q->r, &g);
-        for (long i = 0; i < n; i++) out[w.by_x[i]] = g.out[i].sum + g.out[i].rest;
+        for (long i = 0; i < n; i++) out[w.by_x[i]] = value_of(g.out + i);
     }
     free(memory);
     return HV_OK;
@@ -264,7 +309,7 @@ static int gap_by_boxes(hv_boxes *b, const double *p, const double *r, const dou
     }
     t.now = r[d - 1];
     live_to_end(b, &t);
-    *value = t.total.sum + t.total.rest;
+    *value = value_of(&t.total);
     return HV_OK;
 }
 
@@ -345,7 +390,7 @@ int ISA(hv_boxes_insert)(hv_boxes *b, const double *z, double *gain, int *taken)
     tally t = {0};
     make_room(b, z);
     int status = insert_point(b, z, &t);
-    *gain = t.total.sum + t.total.rest;
+    *gain = value_of(&t.total);
     *taken = t.taken;
     return status;
 }

@@ -2,17 +2,19 @@
    so that nothing cancels. Included by hypervolume_impl.h. */
 #include "hypervolume_order.h"
 
-/* Compensated sum (A. Neumaier, ZAMM 54 (1974) 39): the error does not grow with the number of terms. */
+/* Compensated sum: the rounding error of every addition is kept (D. E. Knuth, The Art of Computer Programming 2, 4.2.2),
+   so that the error does not grow with the number of terms. The variant that compares instead was slower. */
 typedef struct {
     double sum, rest;
 } hv_sum;
 
-static inline void add_to(hv_sum *s, double x) { /* x >= 0 and sum >= 0 */
-    double t = s->sum + x;
-    double big = s->sum > x ? s->sum : x, small = s->sum > x ? x : s->sum;
-    s->rest += (big - t) + small;
+static inline void add_to(hv_sum *s, double x) {
+    double t = s->sum + x, part = t - s->sum;
+    s->rest += (s->sum - (t - part)) + (x - part);
     s->sum = t;
 }
+
+static inline double value_of(const hv_sum *s) { return isfinite(s->sum) ? s->sum + s->rest : s->sum; }
 
 /* ---- a set of ranks with predecessor and successor: a tree of 64-bit words ------------------------------------ */
 
@@ -87,7 +89,7 @@ static double volume2(const double *p, long n, const double *r, uint32_t *order,
             lowest = q[1];
         }
     }
-    return total.sum + total.rest;
+    return value_of(&total);
 }
 
 /* What only p covers, for every p. Between two steps of the staircase lie the points that only the first of them
@@ -118,7 +120,7 @@ static void contributions2(const double *p, long n, const double *r, uint32_t *o
         }
         double end = k < n ? p[2 * (long)order[k]] : r[0];
         add_to(&area, (end - from) * (ceiling - q[1]));
-        out[order[i]] = area.sum + area.rest;
+        out[order[i]] = value_of(&area);
         above = q[1];
         i = k;
     }
@@ -176,7 +178,7 @@ static double volume3(sweep3 *w, long n, const double *r) {
         ranks_add(&w->stairs, i);
         add_to(&total, area * (r[2] - w->z[i]));
     }
-    return total.sum + total.rest;
+    return value_of(&total);
 }
 
 /* The region that only one step of the staircase covers, cut into slabs along x with falling ceilings; each lives from
@@ -188,7 +190,8 @@ typedef struct {
 
 typedef struct {
     slab *slabs;
-    int32_t unused;         /* head of the list of free slabs, linked by `right` */
+    int32_t unused;         /* head of the list of slabs given back, linked by `right`; or -1 */
+    int32_t n_made;         /* slabs behind these were never used: most of the pool is not even touched */
     int32_t *first, *last;  /* of each step, or -1 */
     hv_sum *out;            /* contributions in order of x */
     const double *y;
@@ -200,7 +203,8 @@ static inline void slab_pay(regions *g, long i, const slab *s, double z) {
 
 static inline int32_t slab_new(regions *g, slab s) {
     int32_t at = g->unused;
-    g->unused = g->slabs[at].right;
+    if (at >= 0) g->unused = g->slabs[at].right;
+    else at = g->n_made++;
     g->slabs[at] = s;
     return at;
 }
