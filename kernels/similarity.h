@@ -9,6 +9,7 @@
 enum { SIM_F64, SIM_F32, SIM_U8, SIM_BITS };
 
 #define SIM_BLOCK 48    /* rows of a block: its values, and its rows' part in one panel, stay in the cache */
+#define SIM_SQUARE 192 /* rows of a square of blocks: what is written stays near */
 #define SIM_PANEL 1024  /* bytes of a row that are worked on at once */
 
 /* n rows in panels of SIM_PANEL bytes, zeros behind each row's end and behind the last row:

@@ -385,29 +385,38 @@ static void weigh(const block *b, const sim_sink *s, int64_t n, int64_t i0, int6
     }
 }
 
-int ISA(sim_pairs)(const sim_rows *r, const sim_rows *other, const sim_sink *s) {
-    block *b = malloc(sizeof *b + 64);
-    if (!b) return -1;
-    block *aligned = (block *)(((uintptr_t)b + 63) & ~(uintptr_t)63);
-    memset(aligned, 0, sizeof *b);
-    const sim_rows *o = other ? other : r;
-    const int is_half = !other && !s->best;
-    for (int64_t i0 = 0; i0 < r->n; i0 += SIM_BLOCK) {
-        int64_t ni = r->n - i0 < SIM_BLOCK ? r->n - i0 : SIM_BLOCK;
-        for (int64_t j0 = is_half ? i0 : 0; j0 < o->n; j0 += SIM_BLOCK) {
-            int64_t nj = o->n - j0 < SIM_BLOCK ? o->n - j0 : SIM_BLOCK;
-            fill_block(r, o, i0, ni, j0, nj, s, aligned);
-            if (s->full) write_full(aligned, s->full, o->n, i0, ni, j0, nj);
-            if (s->full32) write_full32(aligned, s->full32, o->n, i0, ni, j0, nj);
-            if (s->full && is_half && j0 > i0) mirror_full(aligned, s->full, r->n, i0, ni, j0, nj);
-            if (s->full32 && is_half && j0 > i0) mirror_full32(aligned, s->full32, r->n, i0, ni, j0, nj);
-            if (s->condensed) condense_full(aligned, s->condensed, r->n, i0, ni, j0, nj);
-            if (s->condensed32) condense_full32(aligned, s->condensed32, r->n, i0, ni, j0, nj);
-            if (s->best) keep_best(aligned, s, !other, i0, ni, j0, nj);
-            if (s->eta) weigh(aligned, s, r->n, i0, ni, j0, nj);
+/* Blocks of rows [i0, i0 + SIM_SQUARE) with rows [j0, j0 + SIM_SQUARE). */
+static void square(
+    const sim_rows *r, const sim_rows *o, int64_t i_start, int64_t j_start, int is_half, const sim_sink *s, block *b
+) {
+    const int64_t i_end = r->n < i_start + SIM_SQUARE ? r->n : i_start + SIM_SQUARE;
+    const int64_t j_end = o->n < j_start + SIM_SQUARE ? o->n : j_start + SIM_SQUARE;
+    for (int64_t i0 = i_start; i0 < i_end; i0 += SIM_BLOCK) {
+        int64_t ni = i_end - i0 < SIM_BLOCK ? i_end - i0 : SIM_BLOCK;
+        for (int64_t j0 = is_half && i_start == j_start ? i0 : j_start; j0 < j_end; j0 += SIM_BLOCK) {
+            int64_t nj = j_end - j0 < SIM_BLOCK ? j_end - j0 : SIM_BLOCK;
+            fill_block(r, o, i0, ni, j0, nj, s, b);
+            if (s->full) write_full(b, s->full, o->n, i0, ni, j0, nj);
+            if (s->full32) write_full32(b, s->full32, o->n, i0, ni, j0, nj);
+            if (s->full && is_half && j0 > i0) mirror_full(b, s->full, r->n, i0, ni, j0, nj);
+            if (s->full32 && is_half && j0 > i0) mirror_full32(b, s->full32, r->n, i0, ni, j0, nj);
+            if (s->condensed) condense_full(b, s->condensed, r->n, i0, ni, j0, nj);
+            if (s->condensed32) condense_full32(b, s->condensed32, r->n, i0, ni, j0, nj);
+            if (s->best) keep_best(b, s, !is_half && r == o, i0, ni, j0, nj);
+            if (s->eta) weigh(b, s, r->n, i0, ni, j0, nj);
         }
     }
-    free(b);
+}
+
+int ISA(sim_pairs)(const sim_rows *r, const sim_rows *other, const sim_sink *s) {
+    void *memory = calloc(1, sizeof(block) + 64);
+    if (!memory) return -1;
+    block *b = (block *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    const sim_rows *o = other ? other : r;
+    const int is_half = !other && !s->best;
+    for (int64_t i = 0; i < r->n; i += SIM_SQUARE)
+        for (int64_t j = is_half ? i : 0; j < o->n; j += SIM_SQUARE) square(r, o, i, j, is_half, s, b);
+    free(memory);
     return 0;
 }
 
