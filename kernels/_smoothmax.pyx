@@ -4,6 +4,8 @@
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
+from evocore.errors import KernelFault
+
 cdef extern from "smoothmax.h":
     ctypedef struct sm_state:
         int kind
@@ -19,17 +21,16 @@ cdef extern from "smoothmax.h":
     void sm_free(sm_state *st) nogil
     double sm_evaluate_base(sm_state *st, const double *x, double beta, double *gradient, double *peak) nogil
     double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak) nogil
+    int sm_holds_base(sm_state *st) nogil
+    int sm_holds_avx2(sm_state *st) nogil
+    int sm_hessian_base(
+        sm_state *st, const double *x, double beta, const double *v, long count, double *out) nogil
+    int sm_hessian_avx2(
+        sm_state *st, const double *x, double beta, const double *v, long count, double *out) nogil
     long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
     long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
 
-cdef extern from *:
-    """
-    #if defined(__x86_64__) && defined(__GNUC__)
-    static int evocore_has_avx2(void) { __builtin_cpu_init(); return __builtin_cpu_supports("avx2"); }
-    #else
-    static int evocore_has_avx2(void) { return 0; }
-    #endif
-    """
+cdef extern from "cpu.h":
     int evocore_has_avx2() nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
@@ -72,6 +73,14 @@ cdef class State:
     def best_parameters(self, double[::1] out):
         memcpy(&out[0], self.st.best_x, self.st.n * sizeof(double))
 
+    cdef int require_sound(self) except -1:
+        cdef bint holds
+        with nogil:
+            holds = sm_holds_avx2(&self.st) if self.fast else sm_holds_base(&self.st)
+        if not holds:
+            raise KernelFault("a transform failed its own check: this machine's arithmetic or memory is at fault")
+        return 0
+
     def evaluate(self, const double[::1] x, double beta, double[::1] gradient):
         cdef double value, peak = 0.0
         with nogil:
@@ -79,7 +88,19 @@ cdef class State:
                 value = sm_evaluate_avx2(&self.st, &x[0], beta, &gradient[0], &peak)
             else:
                 value = sm_evaluate_base(&self.st, &x[0], beta, &gradient[0], &peak)
+        self.require_sound()
         return value, peak
+
+    def hessian(self, const double[::1] x, double beta, const double[:, ::1] directions, double[:, ::1] out):
+        cdef int failed
+        with nogil:
+            if self.fast:
+                failed = sm_hessian_avx2(&self.st, &x[0], beta, &directions[0, 0], directions.shape[0], &out[0, 0])
+            else:
+                failed = sm_hessian_base(&self.st, &x[0], beta, &directions[0, 0], directions.shape[0], &out[0, 0])
+        if failed:
+            raise MemoryError(f"no memory for the Hessian products of {self.st.n} values")
+        self.require_sound()
 
     def construction(self, double[::1] out):
         memcpy(&out[0], self.st.f, self.st.n * sizeof(double))
@@ -94,4 +115,5 @@ cdef class State:
                 done = sm_stage_avx2(&self.st, &x[0], beta, n_iterations, deadline)
             else:
                 done = sm_stage_base(&self.st, &x[0], beta, n_iterations, deadline)
+        self.require_sound()
         return done

@@ -16,17 +16,28 @@ static inline uint64_t split(double x, int *place, int *is_negative) {
 
 /* Common exponent and length of the entries; 1 + index of a value that is not finite, or 0. */
 static long measure(exact_vector *v, const double *x) {
-    int low = 2048, top = -2048, place, is_negative;
+    int low = 4096, top = -4096;
+    uint64_t any_sign = 0;
     for (long i = 0; i < v->n; i++) {
-        if (!isfinite(x[i])) return i + 1;
-        uint64_t m = split(x[i], &place, &is_negative);
-        if (!m) continue;
-        int least = place + __builtin_ctzll(m), past = place + length_in_bits(m);
-        low = least < low ? least : low;
-        top = past > top ? past : top;
-        v->has_negative |= is_negative;
+        uint64_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        const int e = (int)(bits >> 52 & 2047);
+        const uint64_t fraction = bits & 0xfffffffffffffULL;
+        if (e == 2047) return i + 1;
+        if (e == 0) { /* zero or subnormal */
+            if (!fraction) continue;
+            int least = -1074 + __builtin_ctzll(fraction), past = -1074 + length_in_bits(fraction);
+            low = least < low ? least : low;
+            top = past > top ? past : top;
+        } else {
+            int least = e - 1075 + __builtin_ctzll(fraction | 1ULL << 52);
+            low = least < low ? least : low;
+            top = e - 1022 > top ? e - 1022 : top;
+        }
+        any_sign |= bits;
     }
-    if (top == -2048) low = top = 0;
+    if (top == -4096) low = top = 0;
+    v->has_negative = (int)(any_sign >> 63);
     v->exponent = low;
     v->top = top;
     v->bits = top - low;
@@ -50,17 +61,16 @@ long exact_vector_init(exact_vector *v, const double *x, long n) {
     for (long i = 0; i < n; i++) {
         int place, is_negative;
         int64_t m = (int64_t)split(x[i], &place, &is_negative);
-        place -= v->exponent;
-        if (!m) place = 0;
-        if (place < 0) { /* only zeros are below the common exponent */
-            m >>= -place;
-            place = 0;
+        int up = place - v->exponent;
+        if (up < 0) { /* only zeros are below the common exponent, or all is zero */
+            m = m && up > -63 ? m >> -up : 0;
+            up = 0;
         }
-        if (is_negative) m = -m;
-        int up = place - v->dropped;
+        m = is_negative ? -m : m;
         v->mantissa[i] = m;
-        v->place[i] = place;
-        v->fixed[i] = up >= 0 ? (int64_t)((uint64_t)m << up) : up > -63 ? m >> -up : -(int64_t)(m < 0);
+        v->place[i] = m ? up : 0;
+        up -= v->dropped;
+        v->fixed[i] = up >= 0 ? (int64_t)((uint64_t)m << (m ? up : 0)) : m >> (up > -63 ? -up : 63);
         v->scaled[i] = x[i] * first * second;
     }
     v->norm = sqrt(array_dot(v->scaled, v->scaled, n)) * 1.0001 + 1e-300;

@@ -20,11 +20,18 @@ static inline double exact_transform_cost(long m) { return 1.2 * (double)m * log
 
 /* Indices k >= first with sign * lag >= best - 2 radius. */
 static inline long exact_candidates(const double *lags, long n_lags, double radius, int sign, long *out, long first) {
-    double best = -INFINITY, s = (double)sign;
-    for (long k = first; k < n_lags; k++) best = s * lags[k] > best ? s * lags[k] : best;
+    const double s = (double)sign;
+    const double best = sign > 0 ? array_max(lags + first, n_lags - first) : -array_min(lags + first, n_lags - first);
     const double least = best - 2.0 * radius * (1.0 + 1e-12) - 1e-300;
-    long count = 0;
-    for (long k = first; k < n_lags; k++)
+    const v4d bound = v4_set(least), factor = v4_set(s);
+    long count = 0, k = first;
+    for (; k + 8 <= n_lags; k += 8) { /* usually none of eight */
+        v4i hit = (v4_load(lags + k) * factor >= bound) | (v4_load(lags + k + 4) * factor >= bound);
+        if (hit[0] | hit[1] | hit[2] | hit[3])
+            for (long j = k; j < k + 8; j++)
+                if (s * lags[j] >= least) out[count++] = j;
+    }
+    for (; k < n_lags; k++)
         if (s * lags[k] >= least) out[count++] = k;
     return count;
 }

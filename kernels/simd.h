@@ -134,6 +134,21 @@ static inline double array_max(const double *a, long n) {
     return best;
 }
 
+static inline double array_min(const double *a, long n) {
+    double best = a[0];
+    long i = 0;
+    if (n >= 4) {
+        v4d m = -v4_load(a), m1 = m;
+        for (i = 4; i + 8 <= n; i += 8) {
+            m = v4_larger(-v4_load(a + i), m);
+            m1 = v4_larger(-v4_load(a + i + 4), m1);
+        }
+        best = -v4_max(v4_larger(m, m1));
+    }
+    for (; i < n; i++) best = a[i] < best ? a[i] : best;
+    return best;
+}
+
 /* out[i] = x[0] + .. + x[i]. */
 static inline void array_prefix(const double *x, double *out, long n) {
     v4d carry = {0};

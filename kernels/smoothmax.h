@@ -11,6 +11,7 @@ typedef struct {
     long n_lags;        /* 2n - 1 */
     int memory;         /* pairs that L-BFGS keeps */
     void *plan;         /* fft_plan */
+    void *point;        /* fft_point */
     double *f, *c, *p, *gf;     /* construction, its lags (scores' unit), weights, gradient in f */
     double *q;                  /* one half of an even kernel */
     double *fr, *fi, *qr, *qi;  /* values of f and of the weights at the plan's points */
@@ -30,6 +31,15 @@ void sm_free(sm_state *st);
 /* Value of the smoothed objective at x and its gradient; *peak receives the true objective. */
 double sm_evaluate_base(sm_state *st, const double *x, double beta, double *gradient, double *peak);
 double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak);
+
+/* Whether the transforms of the last evaluation pass the check of fft.h. */
+int sm_holds_base(sm_state *st);
+int sm_holds_avx2(sm_state *st);
+
+/* Products of the Hessian at x with `count` directions v, a row each, into out (a row each; at least one row). Not for
+   SM_SPREAD. 0, or -1 when there is no memory. */
+int sm_hessian_base(sm_state *st, const double *x, double beta, const double *v, long count, double *out);
+int sm_hessian_avx2(sm_state *st, const double *x, double beta, const double *v, long count, double *out);
 
 /* One stage: at most n_iterations of L-BFGS at a fixed beta, in place. Stops early at the deadline (CLOCK_MONOTONIC
    seconds) or when nothing moves. The best point by true objective is kept in st->best_x. Returns iterations done. */

@@ -13,6 +13,9 @@ int sm_init(sm_state *st, int kind, long n, int memory) {
     fft_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return -1;
     st->plan = plan;
+    st->point = calloc(1, sizeof(fft_point));
+    if (!st->point) return -1;
+    fft_point_init(st->point);
     if (fft_init(plan, fft_good_half(2 * n))) return -1;
     long m = plan->m;
     /* results of a transform take m or 2m values, and behind its arguments stand zeros up to m or 2m, never written */
@@ -49,6 +52,8 @@ void sm_free(sm_state *st) {
         free(st->plan);
         st->plan = NULL;
     }
+    free(st->point);
+    st->point = NULL;
     free(st->block);
     st->block = NULL;
 }

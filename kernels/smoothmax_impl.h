@@ -271,6 +271,172 @@ double ISA(sm_evaluate)(sm_state *st, const double *x, double beta, double *grad
     return evaluate(st, x, beta, gradient, peak);
 }
 
+/* Whether the lags of the point that was evaluated last belong to its construction: see fft_holds. */
+int ISA(sm_holds)(sm_state *st) {
+    const fft_plan *plan = st->plan;
+    const long n = st->n;
+    if (!isfinite(array_sum(st->f, n))) return 1;
+    const double norm = array_dot(st->f, st->f, n), error = fft_relative_error(plan, 1);
+    if (st->kind != SM_OVERLAP)
+        return fft_holds(st->point, st->f, n, st->f, n, st->c, st->n_lags, 0, error * norm);
+    /* the correlation of 1 - h and h; head and tail sums are off by less than n u each */
+    for (long i = 0; i < n; i++) st->q[i] = 1.0 - st->f[i];
+    for (long k = 0; k < st->n_lags; k++) st->sums[k + 1] = st->c[k] * (0.5 * (double)n);
+    return fft_holds(st->point, st->q, n, st->f, n, st->sums + 1, st->n_lags, 1,
+                     error * norm + 1e-15 * (double)n * (double)n);
+}
+
+/* ---- Hessian products ---------------------------------------------------------------------------------------- */
+
+/* Along a direction v of x, with ' for the derivative: construction f', lags c', weights p' = beta p (c' - <p, c'>), and
+   from these the derivative of every factor of the gradient. Four transforms, as F and P are kept. */
+typedef struct {
+    double *df, *lag, *dp, *dq, *dg, *g; /* f', c', p', one half of an even kernel, G', G = dJ/df */
+    double *vr, *vi, *tr, *ti, *pr, *pi; /* values of f' and p', their products, values of p (or of its kernel) */
+} hessian_work;
+
+/* p' in place of c' */
+static void weights_along(const sm_state *st, double beta, double *lag) {
+    const long m = st->n_lags;
+    const double mean = array_dot(st->p, lag, m);
+    for (long k = 0; k < m; k++) lag[k] = beta * st->p[k] * (lag[k] - mean);
+}
+
+static void add_values(double *ar, double *ai, const double *br, const double *bi, long m) {
+    for (long k = 0; k < m; k++) {
+        ar[k] += br[k];
+        ai[k] += bi[k];
+    }
+}
+
+/* G = 2 (p corr f): G' = 2 (p corr f' + p' corr f), c' = 2 f * f'. */
+static void autoconvolution_along(sm_state *st, hessian_work *w, double beta) {
+    const fft_plan *plan = st->plan;
+    fft_forward(plan, w->df, st->n, w->vr, w->vi);
+    fft_combine(plan, FFT_MULTIPLY, w->vr, w->vi, st->fr, st->fi, w->tr, w->ti);
+    fft_backward(plan, w->tr, w->ti, w->lag, st->n_lags);
+    for (long k = 0; k < st->n_lags; k++) w->dp[k] = 2.0 * w->lag[k];
+    weights_along(st, beta, w->dp);
+    fft_combine(plan, FFT_CORRELATE, w->pr, w->pi, w->vr, w->vi, w->vr, w->vi);
+    fft_forward(plan, w->dp, st->n_lags, w->tr, w->ti);
+    fft_combine(plan, FFT_CORRELATE, w->tr, w->ti, st->fr, st->fi, w->tr, w->ti);
+    add_values(w->tr, w->ti, w->vr, w->vi, plan->m);
+    fft_backward(plan, w->tr, w->ti, w->dg, st->n);
+    for (long j = 0; j < st->n; j++) w->dg[j] *= 2.0;
+}
+
+/* c_s = scale (sum of f over the pairs - f corr f), G = scale (window of p - q * f). The even part of f corr f' is what f
+   corr f changes by: its values are the real parts of F conj(F'). */
+static void overlap_along(sm_state *st, hessian_work *w, double beta) {
+    const fft_plan *plan = st->plan;
+    const long n = st->n, m = plan->m;
+    const double scale = 2.0 / (double)n;
+    fft_forward(plan, w->df, n, w->vr, w->vi);
+    for (long k = 0; k < m; k++) {
+        w->tr[k] = 2.0 * (st->fr[k] * w->vr[k] + st->fi[k] * w->vi[k]);
+        w->ti[k] = 0.0;
+    }
+    fft_backward(plan, w->tr, w->ti, w->lag, n);
+    array_prefix(w->df, st->sums + 1, n);
+    overlap_shifts(w->lag, st->sums, scale, w->dp + n - 1, n);
+    weights_along(st, beta, w->dp);
+    even_half(w->dp + n - 1, w->dq, n);
+    fft_forward(plan, w->dq, n, w->tr, w->ti);
+    fft_combine(plan, FFT_EVEN, st->fr, st->fi, w->tr, w->ti, w->tr, w->ti);
+    fft_combine(plan, FFT_EVEN, w->vr, w->vi, w->pr, w->pi, w->vr, w->vi);
+    add_values(w->tr, w->ti, w->vr, w->vi, m);
+    fft_backward(plan, w->tr, w->ti, w->dg, n);
+    array_prefix(w->dp, st->sums + 1, st->n_lags);
+    for (long j = 0; j < n; j++)
+        w->dg[j] = ((st->sums[2 * n - 1 - j] - st->sums[n - 1 - j]) - w->dg[j]) * scale;
+}
+
+/* f = total x / sum x, or total x^2 / sum x^2: gradient = ratio (G - mean) times 1 or 2x, with mean = <G, f> / total. */
+static void scaled_along(sm_state *st, hessian_work *w, const double *x, double beta, double total, double sum,
+                         const double *v, double *out) {
+    const long n = st->n;
+    const int is_square = st->kind != SM_SIGNED;
+    const double ratio = total / sum, change = (is_square ? 2.0 * array_dot(x, v, n) : array_sum(v, n)) / sum;
+    for (long j = 0; j < n; j++) w->df[j] = ratio * (is_square ? 2.0 * x[j] * v[j] : v[j]) - st->f[j] * change;
+    autoconvolution_along(st, w, beta);
+    const double mean = array_dot(w->g, st->f, n) / total;
+    const double dmean = (array_dot(w->dg, st->f, n) + array_dot(w->g, w->df, n)) / total;
+    for (long j = 0; j < n; j++) {
+        double inner = ratio * (w->g[j] - mean), dinner = ratio * (w->dg[j] - dmean) - change * inner;
+        out[j] = is_square ? 2.0 * (v[j] * inner + x[j] * dinner) : dinner;
+    }
+}
+
+/* h = logistic(x + shift) with a fixed sum: gradient = w (G - mean), w = h (1 - h), mean = <w, G> / sum w. */
+static void logistic_along(sm_state *st, hessian_work *w, double beta, const double *v, double *out) {
+    const long n = st->n;
+    const double *h = st->f;
+    double sum = 0.0, sum_v = 0.0, sum_g = 0.0, dsum = 0.0, dsum_g = 0.0;
+    for (long j = 0; j < n; j++) {
+        double weight = h[j] * (1.0 - h[j]);
+        sum += weight;
+        sum_v += weight * v[j];
+        sum_g += weight * w->g[j];
+    }
+    if (!(sum > 0)) sum = 1.0;
+    for (long j = 0; j < n; j++) w->df[j] = h[j] * (1.0 - h[j]) * (v[j] - sum_v / sum);
+    overlap_along(st, w, beta);
+    for (long j = 0; j < n; j++) {
+        double dweight = w->df[j] * (1.0 - 2.0 * h[j]);
+        dsum += dweight;
+        dsum_g += dweight * w->g[j] + h[j] * (1.0 - h[j]) * w->dg[j];
+    }
+    const double mean = sum_g / sum, dmean = (dsum_g - mean * dsum) / sum;
+    for (long j = 0; j < n; j++)
+        out[j] = w->df[j] * (1.0 - 2.0 * h[j]) * (w->g[j] - mean) + h[j] * (1.0 - h[j]) * (w->dg[j] - dmean);
+}
+
+/* G = dJ/df of the point that was evaluated last, and the values of its weights. */
+static void hessian_begin(sm_state *st, hessian_work *w) {
+    const fft_plan *plan = st->plan;
+    const long n = st->n;
+    if (st->kind == SM_OVERLAP) { /* gf holds q * f, q the half of the kernel */
+        array_prefix(st->p, st->sums + 1, st->n_lags);
+        for (long j = 0; j < n; j++)
+            w->g[j] = ((st->sums[2 * n - 1 - j] - st->sums[n - 1 - j]) - st->gf[j]) * (2.0 / (double)n);
+        fft_forward(plan, st->q, n, w->pr, w->pi);
+        return;
+    }
+    for (long j = 0; j < n; j++) w->g[j] = 2.0 * st->gf[j];
+    fft_forward(plan, st->p, st->n_lags, w->pr, w->pi);
+}
+
+int ISA(sm_hessian)(sm_state *st, const double *x, double beta, const double *v, long count, double *out) {
+    const long n = st->n, m = ((const fft_plan *)st->plan)->m;
+    double *block = cache_aligned(14 * m + 13 * CACHE_STAGGER), *at = block, peak;
+    if (!block) return -1;
+    hessian_work w;
+    w.df = take_staggered(&at, m);
+    w.lag = take_staggered(&at, 2 * m);
+    w.dp = take_staggered(&at, 2 * m);
+    w.dq = take_staggered(&at, m);
+    w.dg = take_staggered(&at, m);
+    w.g = take_staggered(&at, m);
+    w.vr = take_staggered(&at, m);
+    w.vi = take_staggered(&at, m);
+    w.tr = take_staggered(&at, m);
+    w.ti = take_staggered(&at, m);
+    w.pr = take_staggered(&at, m);
+    w.pi = take_staggered(&at, m);
+    double value = ISA(sm_evaluate)(st, x, beta, out, &peak);
+    hessian_begin(st, &w);
+    const double total = sqrt(2.0 * (double)n);
+    double sum = 0.0;
+    if (st->kind == SM_SIGNED) sum = array_sum(x, n);
+    else if (st->kind == SM_AUTOCONVOLUTION) sum = array_dot(x, x, n);
+    for (long i = 0; i < count; i++)
+        if (!isfinite(value)) memset(out + i * n, 0, sizeof(double) * (size_t)n);
+        else if (st->kind == SM_OVERLAP) logistic_along(st, &w, beta, v + i * n, out + i * n);
+        else scaled_along(st, &w, x, beta, total, sum, v + i * n, out + i * n);
+    free(block);
+    return 0;
+}
+
 /* ---- L-BFGS ------------------------------------------------------------------------------------------------ */
 
 static double now(void) {
