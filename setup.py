@@ -9,6 +9,7 @@ import shutil
 import sysconfig
 from pathlib import Path
 
+from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
@@ -32,10 +33,10 @@ LINK_FLAGS = [f for f in COMPILE_FLAGS if f.startswith("-fsanitize")]
 
 
 class BuildExtensions(build_ext):
-    """Say in one sentence what is missing when nothing can be compiled here."""
+    """Compile on all cores; say in one sentence what is missing when nothing can be compiled here."""
 
     def build_extensions(self):
-        """Look for the compiler and for Python's headers before the first file is compiled."""
+        """Look for the compiler and for Python's headers, translate one by one, compile side by side."""
         command = self.compiler.compiler_so[0]
         headers = Path(sysconfig.get_path("include"), "Python.h")
         if shutil.which(command) is None:
@@ -50,6 +51,10 @@ class BuildExtensions(build_ext):
             )
         self.parallel = self.parallel or os.cpu_count()
         self._optimise_glue_less()
+        for one in self.extensions:  # here, because Cython does not work in several threads
+            (translated,) = cythonize(one, quiet=True)
+            one.sources = translated.sources
+        self.parallel = self.parallel or len(os.sched_getaffinity(0))
         super().build_extensions()
 
     def _optimise_glue_less(self):

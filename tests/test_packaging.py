@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# Everything is compiled here once, at full optimisation: a minute of two idle cores, several of a busy machine.
+pytestmark = pytest.mark.timeout(1200)
 FOLDERS = {
     "evocore": "evocore",
     "kernels": "evocore/kernels",
