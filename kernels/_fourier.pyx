@@ -19,7 +19,9 @@ cdef extern from "fourier.h":
     void fo_work_free(fo_work *w) nogil
     long fo_half(long n_lags, int is_binary) nogil
     double fo_relative_error(const fo_work *w) nogil
-    void fo_root(long k, long n, double *re, double *im) nogil
+    int fo_roots(long n, double *re, double *im) nogil
+    int fo_holds(
+        int kind, const double *x, long n_x, const double *y, long n_y, const double *sums, double error) nogil
     void fo_range_base(const double *x, long n, double *least, double *largest) nogil
     void fo_range_avx2(const double *x, long n, double *least, double *largest) nogil
     int fo_products_base(
@@ -82,10 +84,14 @@ def relative_error(long n_lags, bint is_binary):
     return error
 
 
-def root(long k, long n):
-    cdef double re, im
-    fo_root(k, n, &re, &im)
-    return re, im
+def roots(double[::1] re, double[::1] im):
+    if fo_roots(re.shape[0], &re[0], &im[0]):
+        raise MemoryError(f"no memory for {re.shape[0]} roots of unity")
+
+
+def holds(bint is_correlation, const double[::1] x, const double[::1] y, const double[::1] sums, double error):
+    cdef int kind = FO_CORRELATE if is_correlation else FO_CONVOLVE
+    return bool(fo_holds(kind, &x[0], x.shape[0], &y[0], y.shape[0], &sums[0], error))
 
 
 def value_range(const double[::1] x):

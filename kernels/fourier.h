@@ -18,7 +18,12 @@ int fo_work_init(fo_work *w, long n_lags, int is_binary);
 void fo_work_free(fo_work *w);
 long fo_half(long n_lags, int is_binary);
 double fo_relative_error(const fo_work *w);
-void fo_root(long k, long n, double *re, double *im);
+
+/* exp(-2 pi i k / n) for all k < n, n a multiple of 8, as the transforms have them. */
+int fo_roots(long n, double *re, double *im);
+
+/* Whether sums, each within `error`, may be the products of x and y. */
+int fo_holds(int kind, const double *x, long n_x, const double *y, long n_y, const double *sums, double error);
 
 /* Least and largest value; *largest is NaN where a value is not finite. */
 void fo_range_base(const double *x, long n, double *least, double *largest);

@@ -8,19 +8,20 @@ Error
 -----
 For lengths that are powers of two (`is_binary=True`) every sum is within ``error_bound(n) * |x| * |y|`` of the true
 one, in 2-norms; about 1.5e-14 for a thousand values, 2.3e-14 for 65,536, and some fifty times more than what is seen.
-Derivation (also in fft.h, beside the code): every rounding is a factor 1 + d. A sum of two complex numbers has |d| <= u
-= 2^-53; a product with a rounded root of unity |d| <= g = (1 + u)(1 + sqrt(5) u) - 1 [1]. A radix-4 pass is two
-radix-2 stages of additions (its inner factor -i is exact) and one product, a radix-2 pass one of each; unpacking two
-real halves is two stages of additions and one product, and so is packing. With A = log2(N) + 1 sums and M = passes + 1
-products on every path from an entry to a bin, t = (1 + u)^A (1 + g)^M - 1:
+A real vector is transformed as the values of its polynomial at the m roots of z^m = -i [1]: entries j and m+j are parts
+of one complex number, weighted by a root of unity, and a complex transform of length m follows. Derivation (also in
+fft.h, beside the code): every rounding is a factor 1 + d. A sum of two complex numbers has |d| <= u = 2^-53; a product
+with a rounded root of unity |d| <= g = (1 + u)(1 + sqrt(5) u) - 1 [2]. A radix-4 pass is two radix-2 stages of
+additions (its inner factor -i is exact) and one product, a radix-2 pass one of each, a radix-16 pass four and two, and
+the weights are one more product. With A = log2(m) sums and M products on every path, t = (1 + u)^A (1 + g)^M - 1:
 
-- forward, in the 2-norm, as every stage is sqrt(2) times a unitary map: ``|X~ - X| <= t |X|`` [2];
-- products of bins: one more factor, |d| <= sqrt(5) u; in the 1-norm of the bins, by Cauchy-Schwarz,
-  ``((1 + t)^2 (1 + sqrt(5) u) - 1) N |x| |y|``, of which an exact inverse makes 1/N times as much in the maximum
-  norm [3];
-- backward, in the maximum norm: each result is a sum over all bins of path weights that add up to at most 2/N.
+- forward, in the 2-norm, as every stage is sqrt(2) times a unitary map: ``|X~ - X| <= t |X|`` [3];
+- products of values: one more factor, |d| <= sqrt(5) u; in the 1-norm, by Cauchy-Schwarz, together
+  ``((1 + t)^2 (1 + sqrt(5) u) - 1) m |x| |y|``, of which an exact inverse makes 1/m times as much in the maximum norm
+  [4];
+- backward, in the maximum norm: each result is a part of a mean of m values times roots of unity and path factors.
 
-Together ``(1 + t)^2 (1 + sqrt(5) u) (1 + 2 t) - 1``, evaluated by log1p and expm1: 1 + u is not a double.
+Together ``(1 + t)^3 (1 + sqrt(5) u) - 1``, evaluated by log1p and expm1: 1 + u is not a double.
 
 Every call checks itself: the sums c_k of a convolution satisfy ``sum c_k z^k = x(z) y(z)`` at z = exp(i), which is no
 root of unity of any order, so that no fault of any lag is invisible there; both sides are computed by Horner's rule
@@ -28,9 +29,10 @@ with their own error bounds, and a gap beyond these raises `KernelFault`.
 
 References
 ----------
-[1] R. Brent, C. Percival, P. Zimmermann, Math. Comp. 76 (2007) 1469.
-[2] N. Brisebarre, M. Joldes, J.-M. Muller, A.-M. Nanes, J. Picot, ACM Trans. Math. Softw. 46 (2020) 11.
-[3] C. Percival, Math. Comp. 72 (2003) 387.
+[1] R. Crandall, C. Pomerance, Prime Numbers, 2nd ed. (2005), section 9.5 ("right-angle" convolution).
+[2] R. Brent, C. Percival, P. Zimmermann, Math. Comp. 76 (2007) 1469.
+[3] N. Brisebarre, M. Joldes, J.-M. Muller, A.-M. Nanes, J. Picot, ACM Trans. Math. Softw. 46 (2020) 11.
+[4] C. Percival, Math. Comp. 72 (2003) 387.
 """
 
 from __future__ import annotations
@@ -83,6 +85,37 @@ def error_bound(n: int) -> float:
     True
     """
     return _fourier.relative_error(2 * max(n, 1) - 1, True)
+
+
+def sums_hold(x: npt.ArrayLike, y: npt.ArrayLike, sums: npt.ArrayLike, *, is_correlation: bool = False) -> bool:
+    """Tell whether given sums can be `numpy.convolve(x, y)` (or the full correlation), by the check of every transform.
+
+    Parameters
+    ----------
+    x, y : (n,), (m,) array_like of float64
+        Finite, of moderate size: products do not leave double's range.
+    sums : (n + m - 1,) array_like of float64
+    is_correlation : bool
+        Whether the sums are those of `numpy.correlate(x, y, "full")`.
+
+    Returns
+    -------
+    bool
+        False where a sum is off by more than its error bound and the rounding of the check, about
+        ``1e-15 (n + m) sum|x| sum|y|`` in all.
+
+    Examples
+    --------
+    >>> sums_hold([1.0, 2.0], [3.0, 4.0], [3.0, 10.0, 8.0])
+    True
+    >>> sums_hold([1.0, 2.0], [3.0, 4.0], [3.0, 10.0, 8.0 + 1e-9])
+    False
+    """
+    a, b, c = _vector(x, "x"), _vector(y, "y"), _vector(sums, "sums")
+    if len(c) != len(a) + len(b) - 1:
+        raise ValueError(f"expected {len(a) + len(b) - 1} sums, got {len(c)}")
+    error = _fourier.relative_error(len(c), False) * float(np.sqrt(np.dot(a, a) * np.dot(b, b)))
+    return _fourier.holds(is_correlation, a, b, c, error)
 
 
 def value_range(x: Array) -> tuple[float, float]:

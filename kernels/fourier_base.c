@@ -37,10 +37,16 @@ void fo_work_free(fo_work *w) {
 
 double fo_relative_error(const fo_work *w) { return fft_relative_error(w->plan, 1); }
 
-void fo_root(long k, long n, double *re, double *im) {
+int fo_roots(long n, double *re, double *im) {
     unit_roots roots;
-    *re = *im = NAN;
-    if (unit_roots_init(&roots, n)) return;
-    unit_root(&roots, k, re, im);
+    if (unit_roots_init(&roots, n)) return FO_NO_MEMORY;
+    for (long k = 0; k < n; k++) unit_root(&roots, k, re + k, im + k);
     unit_roots_free(&roots);
+    return FO_OK;
+}
+
+int fo_holds(int kind, const double *x, long n_x, const double *y, long n_y, const double *sums, double error) {
+    fft_point point;
+    fft_point_init(&point);
+    return fft_holds(&point, x, n_x, y, n_y, sums, n_x + n_y - 1, kind == FO_CORRELATE, error);
 }

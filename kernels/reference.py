@@ -219,3 +219,55 @@ def floor_sum_maximum(*, keys: Sequence[int], values: Sequence[float], limit: in
 def discrepancy(*, matrix: Array) -> float:
     """Return the least max |A x| over all vectors of signs."""
     return min(float(np.abs(matrix @ np.array(signs)).max()) for signs in product((1, -1), repeat=matrix.shape[1]))
+
+
+# ---- convolutions, correlations and overlaps -------------------------------------------------------------------------
+
+
+def sums_of_products(*, x: Sequence[float], y: Sequence[float], is_correlation: bool = False) -> list[Fraction]:
+    """Return `numpy.convolve(x, y)` or `numpy.correlate(x, y, "full")`, exactly."""
+    a = [Fraction(float(v)) for v in x]
+    b = [Fraction(float(v)) for v in (reversed(y) if is_correlation else y)]
+    out = [Fraction(0)] * (len(a) + len(b) - 1)
+    for i, p in enumerate(a):
+        for j, q in enumerate(b):
+            out[i + j] += p * q
+    return out
+
+
+def overlap_maximum(*, h: Sequence[float | Fraction]) -> Fraction:
+    """Return the largest `2/n sum_i h[i] (1 - h[i+s])` over all shifts, exactly."""
+    a, n = [Fraction(v) for v in h], len(h)
+    pairs = ((range(max(0, -s), min(n, n - s))) for s in range(1 - n, n))
+    return max(
+        sum((a[i] * (1 - a[i + s]) for i in indices), Fraction(0))
+        for s, indices in zip(range(1 - n, n), pairs, strict=True)
+    ) * Fraction(2, n)
+
+
+def repaired(*, h: Sequence[float]) -> list[Fraction]:
+    """Return h scaled to mean one half; above 1 clipped, the removed mass spread in proportion to the slack 1 - h."""
+    a, n = [Fraction(float(v)) for v in h], len(h)
+    scaled = [v * Fraction(n, 2) / sum(a) for v in a]
+    removed = sum((v - 1 for v in scaled if v > 1), Fraction(0))
+    slack = [max(Fraction(0), 1 - v) for v in scaled]
+    total = sum(slack)
+    return [min(Fraction(1), v) + (removed * s / total if total else 0) for v, s in zip(scaled, slack, strict=True)]
+
+
+def hessian_product(*, kind: str, x: Array, beta: float, direction: Array, step: float = 1e-4) -> Array:
+    """Return the Hessian of `smoothed` times a direction, by fourth-order differences of central differences."""
+    n = len(x)
+
+    def gradient(point: Array) -> Array:
+        slopes = np.empty(n)
+        for i in range(n):
+            e = np.zeros(n)
+            e[i] = step
+            values = [smoothed(kind=kind, x=point + k * e, beta=beta) for k in (-2, -1, 1, 2)]
+            slopes[i] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
+        return slopes
+
+    h = step * 10
+    at = [gradient(x + k * h * direction) for k in (-2, -1, 1, 2)]
+    return np.asarray((at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h), dtype=np.float64)

@@ -61,6 +61,58 @@ def test_gradient_is_the_derivative(kind, n):
         assert gradient[i] == pytest.approx(slope, abs=2e-5 * np.abs(gradient).max())
 
 
+CURVED = ("autoconvolution", "signed", "overlap")
+
+
+@pytest.mark.parametrize("kind", CURVED)
+@pytest.mark.parametrize("n", [2, 5, 16])
+def test_hessian_products_agree_with_the_reference(kind, n):
+    x = parameters(kind, n, 7)
+    direction = np.random.default_rng(n).standard_normal(n)
+    found = SmoothedMaximum(kind, n).hessian_product(x, 5.0, direction)
+    expected = reference.hessian_product(kind=kind, x=x, beta=5.0, direction=direction)
+    np.testing.assert_allclose(found, expected, atol=3e-6 * np.abs(expected).max() + 1e-9)
+
+
+@pytest.mark.parametrize("kind", CURVED)
+@given(n=st.integers(2, 300), seed=st.integers(0, 1000), beta=st.sampled_from([1.0, 30.0, 1000.0]))
+@settings(max_examples=25, deadline=None)
+def test_hessian_products_are_linear_and_symmetric(kind, n, seed, beta):
+    x = parameters(kind, n, seed)
+    u, v = np.random.default_rng(seed).standard_normal((2, n))
+    objective = SmoothedMaximum(kind, n)
+    hu, hv, both = objective.hessian_product(x, beta, [u, v, 2 * u - v])
+    size = max(np.abs(hu).max(), np.abs(hv).max()) + 1e-12
+    np.testing.assert_allclose(both, 2 * hu - hv, atol=1e-10 * size)
+    assert u @ hv == pytest.approx(v @ hu, abs=1e-9 * size * n)
+    assert np.array_equal(objective.hessian_product(x, beta, u), hu)
+
+
+@pytest.mark.parametrize("kind", CURVED)
+def test_hessian_products_predict_the_gradient(kind):
+    n = 400
+    x = parameters(kind, n, 3)
+    v = np.random.default_rng(4).standard_normal(n)
+    objective = SmoothedMaximum(kind, n)
+    step = 1e-5
+    ahead, behind = (objective.evaluate(x + s * step * v, 30.0)[2] for s in (1, -1))
+    expected = (ahead - behind) / (2 * step)
+    found = objective.hessian_product(x, 30.0, v)
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_hessian_products_refuse_what_they_cannot():
+    with pytest.raises(ValueError, match="spread"):
+        SmoothedMaximum("spread", 4).hessian_product(np.ones(4), 1.0, np.ones(4))
+    objective = SmoothedMaximum("signed", 4)
+    with pytest.raises(ValueError, match=r"\(4,\) or \(k, 4\), got \(3,\)"):
+        objective.hessian_product(np.ones(4), 1.0, np.ones(3))
+    with pytest.raises(ValueError, match="finite"):
+        objective.hessian_product(np.ones(4), 1.0, np.full(4, np.inf))
+    assert objective.hessian_product(np.ones(4), 1.0, np.empty((0, 4))).shape == (0, 4)
+    assert not objective.hessian_product([1.0, -1.0, 1.0, -1.0], 1.0, np.ones(4)).any()  # no sum to scale by
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.skipif(not _smoothmax.HAS_AVX2, reason="this processor has no AVX2, so there is one path only")
 def test_both_instruction_sets_give_the_same_bits(kind):
@@ -69,6 +121,8 @@ def test_both_instruction_sets_give_the_same_bits(kind):
         fast, plain = SmoothedMaximum(kind, n), SmoothedMaximum(kind, n, use_avx2=False)
         for a, b in zip(fast.evaluate(x, 50.0), plain.evaluate(x, 50.0), strict=True):
             assert np.array_equal(a, b)
+        if kind in CURVED:
+            assert np.array_equal(*(o.hessian_product(x, 50.0, np.cos(x)) for o in (fast, plain)))
         one, two = (o.quench(x, [30.0, 300.0, 3000.0], 20) for o in (fast, plain))
         assert one.peak == two.peak
         assert np.array_equal(one.x, two.x)
