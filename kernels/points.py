@@ -30,7 +30,7 @@ def as_points(points: npt.ArrayLike, name: str = "points") -> Array:
         raise ValueError(f"expected {name} of shape (n, d), got {array.shape}")
     if array.shape[0] > MAX_POINTS:
         raise ValueError(f"expected at most {MAX_POINTS} {name}, got {array.shape[0]}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return np.require(array, dtype=np.float64, requirements=["C", "ALIGNED"])
 
 
 def refuse_nonfinite(array: npt.NDArray[np.floating], name: str) -> None:

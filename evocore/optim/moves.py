@@ -44,7 +44,7 @@ def bump(rng: Rng, x: Array, unit: float) -> Array:
     width = _log_uniform(rng, 1.0, max(1.5, n / 10))
     height = _log_uniform(rng, 0.1, 4.0) * float(rng.choice((-1.0, 1.0)))
     hill = np.exp(-0.5 * ((np.arange(n) - rng.uniform(0, n)) / width) ** 2)
-    return x + unit * height * hill
+    return np.asarray(x + unit * height * hill, dtype=np.float64)
 
 
 def wave(rng: Rng, x: Array, unit: float) -> Array:
