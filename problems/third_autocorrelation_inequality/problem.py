@@ -92,7 +92,8 @@ class ThirdAutocorrelation(StepFunctionProblem):
         dx = 0.5 / len(f)
         self._integral_squared(f)
         f = moderate(f)
-        return finite_score(abs(autoconvolution_maximum(f) * dx) / (float(np.sum(f)) * dx) ** 2)
+        peak = float(autoconvolution_maximum(f)) * dx
+        return finite_score(abs(peak) / (float(np.sum(f)) * dx) ** 2)
 
     def exact(self, x: Vector) -> ExactResult:
         """Return `2n |max_k sum_i f_i f_{k-i}| / (sum f)^2` as a rational, and `max_abs`, the same with `max |.|`.
