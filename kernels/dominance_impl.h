@@ -81,9 +81,11 @@ static int64_t drop_beaten(const dom_points *p, const double *key, uint32_t *ord
 /* More buckets leave fewer candidates and cost more to keep. */
 static inline int buckets_of(const dom_points *p) { return p->n < 4000 ? 64 : MAX_BUCKETS; }
 
-/* bucket[i] in 0..buckets_of(p) - 1, never falling where x rises, about equally full; by an equal-width histogram, or by sorting where one
-   of its buckets would hold more than an eighth of the points. */
-static void fill_buckets(const dom_points *p, int k, scaling s, double *key, uint32_t *order, uint64_t *work, uint8_t *bucket) {
+/* bucket[i] in 0..buckets_of(p) - 1, about equally full; never larger for a point that dominates another than for that one. By
+   an equal-width histogram, or by sorting where one of its buckets would hold more than an eighth of the points. */
+static void fill_buckets(
+    const dom_points *p, int k, scaling s, double *key, uint32_t *order, uint64_t *work, uint8_t *bucket
+) {
     int64_t n = p->n;
     const uint64_t n_buckets = (uint64_t)buckets_of(p);
     const int n_fine = n < 4000 ? 512 : MAX_FINE;
@@ -109,14 +111,10 @@ static void fill_buckets(const dom_points *p, int k, scaling s, double *key, uin
         }
         return;
     }
-    const double *x = p->columns + (size_t)k * (size_t)n;
     for (int64_t i = 0; i < n; i++) order[i] = (uint32_t)i;
     dom_sort(p, order, key, n, k, work);
-    int64_t start = 0;
-    for (int64_t at = 0; at < n; at++) {
-        if (x[order[at]] != x[order[start]]) start = at;
-        bucket[order[at]] = (uint8_t)((double)start * share);
-    }
+    /* among equal values the other coordinates decide: who dominates still comes first */
+    for (int64_t at = 0; at < n; at++) bucket[order[at]] = (uint8_t)((double)at * share);
 }
 
 typedef struct {

@@ -248,7 +248,7 @@ static void fill_block(
         case SIM_U8: tiles_u8(r, o, c, i0, ni, j0, nj, s->full, b); break;
         default: tiles_bits(r, o, c, i0, ni, j0, nj, s->full, b);
         }
-    const v4d unit = v4_set(r->unit), one = v4_set(1.0), zero = v4_set(0.0);
+    const v4d unit = v4_set(r->unit), one = v4_set(1.0);
     for (int64_t i = 0; i < ni; i++)
         for (int64_t j = is_diagonal ? i & ~3 : 0; j < nj; j += 4) {
             const lanes *acc = b->acc + i * SIM_BLOCK + j;
@@ -264,7 +264,7 @@ static void fill_block(
                 else
                     least = (v4d){v8_sum(acc[0].f), v8_sum(acc[1].f), v8_sum(acc[2].f), v8_sum(acc[3].f)};
                 v4d apart = (v4_set(r->sums[i0 + i]) + v4_load(o->sums + j0 + j)) - (least + least);
-                value = one - v4_max_of(apart, zero) / unit;
+                value = one - apart / unit; /* not above 1: sums of lesser values are no larger, rounded or not */
             }
             v4_store(b->value + i * SIM_BLOCK + j, value);
         }
@@ -541,7 +541,6 @@ int ISA(sim_farthest_f64)(const double *x, int64_t n, int64_t m, int64_t k, int6
                 if ((apart - b.error[i] - b.error[pick]) * b.step >= nearest[i]) continue;
             }
             double apart = (sums[i] + sums[pick]) - 2.0 * least_sum(x + i * m, row, m);
-            apart = apart > 0.0 ? apart : 0.0;
             nearest[i] = apart < nearest[i] ? apart : nearest[i];
         }
         picks[at + 1] = first_largest(nearest, n);

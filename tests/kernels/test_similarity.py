@@ -142,6 +142,18 @@ def test_bounds_of_farthest_points_change_no_pick(scale, shift):
         assert farthest_points(rows, 30, first=3, use_avx2=fast).tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_of_farthest_points_allow_for_their_rounding(seed):
+    """Points on a line whose bytes lie up to half a step off: a bound that forgot part of that would change picks."""
+    rng = np.random.default_rng(seed)
+    line = rng.integers(0, 255, 400) + rng.integers(18, 47, 400) / 64
+    line[:2] = 0, 255
+    distance = np.abs(line[:, None] - line)
+    expected = reference.farthest_points(distance=distance, k=100, first=0)
+    for fast in PATHS:
+        assert farthest_points(np.repeat(line[:, None], 40, axis=1), 100, use_avx2=fast).tolist() == expected
+
+
 def test_farthest_points_of_equal_rows_are_distinct():
     for rows, levels in ((np.ones((200, 5)), None), (np.ones((200, 5), dtype=np.uint8), 1)):
         assert farthest_points(rows, 7, first=4, levels=levels).tolist() == [4, 0, 1, 2, 3, 5, 6]
