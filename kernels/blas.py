@@ -20,7 +20,7 @@ Measured for NumPy 1.26 to 2.4 (OpenBLAS 0.3.23 to 0.3.31), which agree. Others 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +118,7 @@ def convolution_maximum(f: npt.ArrayLike, *, kernel: str = "haswell", n_threads:
     4.0
     """
     values = _vector(f, "f")
-    return _maximum(values, np.ascontiguousarray(values[::-1]), autoconvolve, (values,), kernel, n_threads)
+    return _maximum(values, np.ascontiguousarray(values[::-1]), lambda: autoconvolve(values), kernel, n_threads)
 
 
 def correlation_maximum(x: npt.ArrayLike, y: npt.ArrayLike, *, kernel: str = "haswell", n_threads: int = 1) -> float:
@@ -132,7 +132,7 @@ def correlation_maximum(x: npt.ArrayLike, y: npt.ArrayLike, *, kernel: str = "ha
     a, v = _vector(x, "x"), _vector(y, "y")
     if len(a) != len(v):
         raise ValueError(f"expected vectors of one length, got {len(a)} and {len(v)}")
-    return _maximum(a, v, cross_correlate, (a, v), kernel, n_threads)
+    return _maximum(a, v, lambda: cross_correlate(a, v), kernel, n_threads)
 
 
 def possible_maxima(
@@ -169,10 +169,11 @@ def possible_maxima(
     return found
 
 
-def _maximum(a, v, transform, arguments, kernel: str, n_threads: int) -> float:  # type: ignore[no-untyped-def]
+def _maximum(a: Array, v: Array, transform: Callable[[], Array], kernel: str, n_threads: int) -> float:
+    """Largest lag of a and v; transform() gives all of them roughly."""
     which = None
     if len(a) > DIRECT_LENGTH:
-        rough = transform(*arguments)
+        rough = transform()
         margin = FILTER_MARGIN * float(np.sqrt(np.dot(a, a) * np.dot(v, v)))
         which = np.flatnonzero(rough >= rough.max() - margin).astype(np.int64)
     return float(_lags(a, v, which, kernel, n_threads, _blas.HAS_FMA).max())

@@ -1,4 +1,4 @@
-/* Included by blas_base.c and blas_fma.c, which define ISA(name) and FMA4(a, b, c) = a b + c with one rounding a lane. */
+/* Included by blas_base.c and blas_fma.c, which define ISA(name), and FMA4(a, b, c) = a b + c rounded once a lane. */
 #include "blas.h"
 #include "simd.h"
 

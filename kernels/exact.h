@@ -62,16 +62,16 @@ int exact_extreme_base(exact_work *w, const exact_vector *a, const exact_vector 
 int exact_extreme_avx2(exact_work *w, const exact_vector *a, const exact_vector *b, int kind, double radius, int sign,
                        double max_products, exact_number *out, long *n_candidates);
 
-/* Shifts 0 <= s < n that can hold the largest of max(sum of the first n-s, sum of the last n-s) - ratio * sum_i h_i h_(i+s)
-   over h, after exact_filter of h with itself; into w->candidate. `extra` is by how much the values may be wrong because
-   h itself is rounded, in units of the entries. Returns their number. */
+/* Shifts 0 <= s < n that can hold the largest of max(sum of first n-s, sum of last n-s) - ratio sum_i h_i h_(i+s)
+   over h, after exact_filter of h with itself; into w->candidate. `extra` is by how much the values may be wrong
+   because h itself is rounded, in units of the entries. Returns their number. */
 long exact_overlap_candidates(exact_work *w, const exact_vector *h, double radius, double extra);
 /* The two parts for one shift: the larger of both sums, and the correlation. */
 void exact_overlap_parts(const exact_vector *h, long s, exact_number *head, exact_number *product);
 
-/* For the complement of a clipped vector: v holds the entries that are kept, zero elsewhere. Sums of the first and of the
-   last n-s entries, of v[i] + v[i+s] over the pairs that are both kept, and of v[i] v[i+s]; counts of kept entries in
-   both ranges and of kept pairs. */
+/* For the complement of a clipped vector: v holds the entries that are kept, zero elsewhere. Sums of the first and of
+   the last n-s entries, of v[i] + v[i+s] over the pairs that are both kept, and of v[i] v[i+s]; counts of kept entries
+   in both ranges and of kept pairs. */
 void exact_clipped_parts(const exact_vector *v, const uint8_t *kept, long s, exact_number parts[4], long counts[3]);
 
 #endif

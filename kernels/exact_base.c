@@ -115,8 +115,8 @@ void exact_work_free(exact_work *w) {
 
 void exact_total(const exact_vector *v, exact_number *out) { exact_partial(v, 0, v->n, out); }
 
-/* With c_s within radius, prefix sums of `fixed` in integers and ratio = n / (2 total), every value is known to `error`:
-   the ratio and each operation to a few u, and n units of the last kept place where low bits were dropped. */
+/* With c_s within radius, prefix sums of `fixed` in integers and ratio = n / (2 total), every value is known to
+   `error`: the ratio and each operation to a few u, and n units of the last kept place where low bits were dropped. */
 long exact_overlap_candidates(exact_work *w, const exact_vector *h, double radius, double extra) {
     const long n = h->n;
     const double u = 1.1102230246251565e-16, unit = ldexp(1.0, h->dropped - h->bits);

@@ -13,8 +13,8 @@ static void sums_of(exact_work *w, int kind, long n_a, long n_b) {
     fft_unroll(plan, w->circular, n_a, n_b, w->lags);
 }
 
-/* Lags of a and b (b may be a) in the order of numpy.convolve or numpy.correlate "full", each within *radius of the true
-   sum of the scaled entries. EXACT_FAULT where the transform fails its own check. */
+/* Lags of a and b (b may be a) in the order of numpy.convolve or numpy.correlate "full", each within *radius of the
+   true sum of the scaled entries. EXACT_FAULT where the transform fails its own check. */
 int ISA(exact_filter)(exact_work *w, const exact_vector *a, const exact_vector *b, int kind, double *radius) {
     const fft_plan *plan = w->plan;
     const int is_square = a == b;

@@ -96,7 +96,7 @@ static inline void exact_add_wide(exact_number *x, exact_wide v, int digit) {
     x->digit[digit + 3] += high >> 32;
 }
 
-/* ---- sums of products --------------------------------------------------------------------------------------------- */
+/* ---- sums of products ------------------------------------------------------------------------------------------ */
 
 /* sum a[i] b[step i]: low and high words of the products apart, so that nothing overflows before 2^63 terms. */
 static inline __attribute__((always_inline)) void exact_dot_fixed(const int64_t *a, const int64_t *b, long n,

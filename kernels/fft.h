@@ -1,15 +1,17 @@
 /* A fast Fourier transform for convolutions of real vectors, in split arrays (real parts, imaginary parts).
 
    A real polynomial x of degree below 2m is evaluated at the m points z_t = exp(-2 pi i (t + 1/4) / m), the roots of
-   z^m = -i: x_j and x_{j+m} are the real part and minus the imaginary part of one complex number, which is multiplied by
-   the weight exp(-2 pi i j / 4m) and goes into a complex transform of length m. Products of such values belong to products
-   of polynomials as long as these have degree below 2m; correlations take 1/z = conj(z). ("Right-angle" convolution:
-   R. Crandall, C. Pomerance, Prime Numbers, 2nd ed. (2005), section 9.5.) Nothing has to be unpacked or packed between the
-   transforms, and a vector that is no longer than m needs no imaginary parts.
+   z^m = -i: x_j and x_{j+m} are the real part and minus the imaginary part of one complex number, which is multiplied
+   by the weight exp(-2 pi i j / 4m) and goes into a complex transform of length m. Products of such values belong to
+   products of polynomials as long as these have degree below 2m; correlations take 1/z = conj(z). ("Right-angle"
+   convolution: R. Crandall, C. Pomerance, Prime Numbers, 2nd ed. (2005), section 9.5.) Nothing has to be unpacked or
+   packed between the transforms, and a vector that is no longer than m needs no imaginary parts.
 
-   The complex transform: Stockham order (no bit reversal; C. Temperton, J. Comput. Phys. 52 (1983) 1), passes of radix 4,
-   two of them at once (radix 16) where that saves a sweep through memory, closed by 2, 3 or 5. Lengths m = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h. Error
-   bound: fft_relative_error below. */
+   The complex transform: Stockham order (no bit reversal; C. Temperton, J. Comput. Phys. 52 (1983) 1), passes of radix
+   4, two of them at once (radix 16) where that saves a sweep through memory, closed by 2, 3 or 5. (Splitting long
+   transforms into two sweeps of short ones over eight columns each was tried and was 1.3 times slower at m = 2^16 to
+   2^20.) Lengths m = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h. Error bound:
+   fft_relative_error below. */
 #ifndef EVOCORE_FFT_H
 #define EVOCORE_FFT_H
 
@@ -20,7 +22,7 @@
 
 #define FFT_MAX_PASSES 32
 #define FFT_SIXTEEN_FROM 1024 /* shorter transforms stay in the first-level cache anyway */
-#define FFT_SIXTEEN_TO 16384 /* in longer ones the 16 columns fall into the same sets of that cache: slower, measured */
+#define FFT_SIXTEEN_TO 16384 /* longer ones need whole cache lines (see fft_column16): first a second pass of radix 4 */
 
 typedef struct {
     long m;                     /* complex length; sums of up to 2 m values */
@@ -92,7 +94,8 @@ static inline int fft_init(fft_plan *p, long m) {
     twos -= 2;
     const int last = has_odd ? 0 : twos % 2 ? 2 : 4;
     twos -= last / 2;
-    while (twos >= 4 && m >= FFT_SIXTEEN_FROM && m <= FFT_SIXTEEN_TO) { p->radix[p->n_passes++] = 16; twos -= 4; }
+    if (m > FFT_SIXTEEN_TO && twos >= 6) { p->radix[p->n_passes++] = 4; twos -= 2; }
+    while (twos >= 4 && m >= FFT_SIXTEEN_FROM) { p->radix[p->n_passes++] = 16; twos -= 4; }
     while (twos >= 2) { p->radix[p->n_passes++] = 4; twos -= 2; }
     if (twos) p->radix[p->n_passes++] = 2;
     if (last) p->radix[p->n_passes++] = last;
@@ -265,35 +268,40 @@ static inline __attribute__((always_inline)) void fft_columns(const int radix, l
 /* Two radix-4 passes over one column: products with the 16th roots of unity between them. */
 static inline __attribute__((always_inline)) void fft_column16(const int is_first, long s, long q, const double *tr,
         const double *ti, const double *xr, const double *xi, double *yr, double *yi) {
-    static const double cosine[10] = {1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, 0.0,
-                                      -0.70710678118654752440, 0.0, 0.0, -0.92387953251128675613};
-    static const double sine[10] = {0.0, -0.38268343236508977173, -0.70710678118654752440, -0.92387953251128675613, -1.0, 0.0,
-                                    -0.70710678118654752440, 0.0, 0.0, 0.38268343236508977173};
-    for (long k = 0; k < s; k += 4) {
-        v4d tr_[16], ti_[16];
-        for (int b = 0; b < 4; b++) {
-            v4d r[4], i[4];
-            for (int j = 0; j < 4; j++) {
-                r[j] = v4_load(xr + (b + 4 * j) * s * q + k);
-                i[j] = v4_load(xi + (b + 4 * j) * s * q + k);
+    /* exp(-2 pi i e / 16) for the e = b j that occur: 1, 2, 3, 4, 6 and 9 */
+    static const double cosine[10] = {1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173,
+                                      0.0, 0.0, -0.70710678118654752440, 0.0, 0.0, -0.92387953251128675613};
+    static const double sine[10] = {0.0,  -0.38268343236508977173, -0.70710678118654752440, -0.92387953251128675613,
+                                    -1.0, 0.0, -0.70710678118654752440, 0.0, 0.0, 0.38268343236508977173};
+    /* In long transforms the 16 lines fall into the same set of the first-level cache: all of a line at once. */
+    const int halves = s % 8 || s * q <= FFT_SIXTEEN_TO / 16 ? 1 : 2;
+    for (long k = 0; k < s; k += 4 * halves) {
+        v4d tr_[2][16], ti_[2][16];
+        for (int b = 0; b < 4; b++)
+            for (int h = 0; h < halves; h++) {
+                v4d r[4], i[4];
+                for (int j = 0; j < 4; j++) {
+                    r[j] = v4_load(xr + (b + 4 * j) * s * q + k + 4 * h);
+                    i[j] = v4_load(xi + (b + 4 * j) * s * q + k + 4 * h);
+                }
+                fft_butterfly4(r, i);
+                for (int j = 0; j < 4; j++) {
+                    if (b && j) FFT_TIMES(r[j], i[j], v4_set(cosine[b * j]), v4_set(sine[b * j]), r[j], i[j]);
+                    tr_[h][4 * j + b] = r[j];
+                    ti_[h][4 * j + b] = i[j];
+                }
             }
-            fft_butterfly4(r, i);
-            for (int j = 0; j < 4; j++) {
-                if (b && j) FFT_TIMES(r[j], i[j], v4_set(cosine[b * j]), v4_set(sine[b * j]), r[j], i[j]);
-                tr_[4 * j + b] = r[j];
-                ti_[4 * j + b] = i[j];
+        for (int a = 0; a < 4; a++)
+            for (int h = 0; h < halves; h++) {
+                fft_butterfly4(tr_[h] + 4 * a, ti_[h] + 4 * a);
+                for (int j = 0; j < 4; j++) {
+                    const int out = a + 4 * j;
+                    v4d r = tr_[h][4 * a + j], i = ti_[h][4 * a + j];
+                    if (!is_first && out) FFT_TIMES(r, i, v4_set(tr[(out - 1) * q]), v4_set(ti[(out - 1) * q]), r, i);
+                    v4_store(yr + out * s + k + 4 * h, r);
+                    v4_store(yi + out * s + k + 4 * h, i);
+                }
             }
-        }
-        for (int a = 0; a < 4; a++) {
-            fft_butterfly4(tr_ + 4 * a, ti_ + 4 * a);
-            for (int j = 0; j < 4; j++) {
-                const int out = a + 4 * j;
-                v4d r = tr_[4 * a + j], i = ti_[4 * a + j];
-                if (!is_first && out) FFT_TIMES(r, i, v4_set(tr[(out - 1) * q]), v4_set(ti[(out - 1) * q]), r, i);
-                v4_store(yr + out * s + k, r);
-                v4_store(yi + out * s + k, i);
-            }
-        }
     }
 }
 
@@ -322,8 +330,8 @@ static inline void fft_pass5(long q, long s, const double *tr, const double *ti,
 /* What the last pass writes. */
 enum { FFT_BINS, FFT_REAL, FFT_BOTH }; /* (yr, yi); the first m of the real results; all 2m of them */
 
-/* Last pass: one column without twiddles. Backwards, real and imaginary parts are swapped, weights undone and 1/m applied;
-   then yr receives the results, and is m (FFT_REAL) or 2m long. */
+/* Last pass: one column without twiddles. Backwards, real and imaginary parts are swapped, weights undone and 1/m
+   applied; then yr receives the results, and is m (FFT_REAL) or 2m long. */
 static inline __attribute__((always_inline)) void fft_last_of(const fft_plan *f, const int radix, const int target,
         const double *xr, const double *xi, double *yr, double *yi) {
     const long m = f->m, s = m / radix;
@@ -380,8 +388,8 @@ static inline void fft_middle(const fft_plan *f, double *ar, double *ai, double 
     *in_i = ai;
 }
 
-/* Values of the polynomial with real coefficients x at the m points. x is m long where n <= m, and 2m where it is not: zeros
-   stand behind the n coefficients. */
+/* Values of the polynomial with real coefficients x at the m points. x is m long where n <= m, and 2m where it is not:
+   zeros stand behind the n coefficients. */
 static inline void fft_forward(const fft_plan *f, const double *x, long n, double *re, double *im) {
     double *r, *i;
     const int is_odd = f->n_passes & 1; /* the pass before the last must not end where the last one writes */
@@ -445,29 +453,30 @@ static inline void fft_unroll(const fft_plan *f, const double *c, long n_x, long
 /* A bound on max_k |c_k computed - c_k| / (|x|_2 |y|_2) for the convolution or correlation c of x and y by fft_forward,
    fft_combine and fft_backward, for lengths that are powers of two and entries scaled to at most 1 in size.
 
-   u = 2^-53. A complex sum is off by a factor 1 + d, |d| <= u (both parts are). A complex product with a rounded root of
-   unity is off by 1 + d, |d| <= g = (1 + r)(1 + sqrt5 u) - 1: sqrt5 u for the product (Brent, Percival, Zimmermann,
+   u = 2^-53. A complex sum is off by a factor 1 + d, |d| <= u (both parts are). A complex product with a rounded root
+   of unity is off by 1 + d, |d| <= g = (1 + r)(1 + sqrt5 u) - 1: sqrt5 u for the product (Brent, Percival, Zimmermann,
    Math. Comp. 76 (2007) 1469, no fused operations), r = u (1 + 2^-42) for the root (twiddles.h).
 
    A radix-4 pass is two radix-2 stages of additions (its inner factor -i is exact) and one product, a radix-2 pass one
-   of each, a radix-16 pass four and two, and the weights are one more product. So every path from an entry to a value, and
-   from a value to a result, meets A = log2(m) sums and at most M = passes + those of radix 16 + 1 products: a factor 1 + d with |d| <= t = (1 + u)^A (1 + g)^M - 1.
+   of each, a radix-16 pass four and two, and the weights are one more product. So every path from an entry to a value,
+   and from a value to a result, meets A = log2(m) sums and at most M = passes + those of radix 16 + 1 products: a
+   factor 1 + d with |d| <= t = (1 + u)^A (1 + g)^M - 1.
 
    Forward, in the 2-norm: a stage is sqrt2 times a unitary map and its error is at most u (sums) or g (products) times
    the norm of what it returns, so that |X computed - X|_2 <= t |X|_2 (the theorem of Brisebarre, Joldes, Muller,
-   Nanes, Picot, ACM Trans. Math. Softw. 46 (2020) 11, has this form for radix 2), and |X|_2 = sqrt(m) |x|_2. Products of
-   values: another factor 1 + d, |d| <= sqrt5 u. By Cauchy-Schwarz they are off by at most ((1+t)^2 (1+sqrt5 u) - 1) m |x|
-   |y| in the 1-norm, of which an exact inverse makes 1/m times as much in the maximum norm (C. Percival, Math. Comp. 72
-   (2003) 387). Backward, in the maximum norm: every result is the real or imaginary part of a mean of m values times
-   roots of unity times their paths' factors. Scaling by 1/m is exact where m is a power of two. Together
+   Nanes, Picot, ACM Trans. Math. Softw. 46 (2020) 11, has this form for radix 2), and |X|_2 = sqrt(m) |x|_2. Products
+   of values: another factor 1 + d, |d| <= sqrt5 u. By Cauchy-Schwarz they are off by at most ((1+t)^2 (1+sqrt5 u) - 1)
+   m |x| |y| in the 1-norm, of which an exact inverse makes 1/m times as much in the maximum norm (C. Percival, Math.
+   Comp. 72 (2003) 387). Backward, in the maximum norm: every result is the real or imaginary part of a mean of m
+   values times roots of unity times their paths' factors. Scaling by 1/m is exact where m is a power of two. Together
 
        (1 + t)^3 (1 + sqrt5 u) - 1,
 
    evaluated with log1p and expm1 because 1 + u is not a double. Underflow adds less than 2^-900 in absolute terms where
    the largest entry is at least 1/2; that, and the rounding of this evaluation and of the norms, is what the closing
    factor is for. Passes of radix 3 and 5 (never part of exact results; the self-check needs a bound for them as
-   well) sum 3 or 5 terms with rounded constants: by the same counting at most 6 u and 9 u, and 2 u for a scale that is no
-   power of two. Products of r accumulated spectra add (r - 1) u. */
+   well) sum 3 or 5 terms with rounded constants: by the same counting at most 6 u and 9 u, and 2 u for a scale that is
+   no power of two. Products of r accumulated spectra add (r - 1) u. */
 static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
     const double u = 1.1102230246251565e-16, product = 2.2360679774997900 * u;
     double sums = 0.0, products = 1.0;
@@ -498,7 +507,9 @@ static inline void fft_point_init(fft_point *z) {
 
 /* Each step multiplies (sqrt5 u, and 2 u for the power, whose parts the library rounds to 1 ulp) and adds (u): under
    6 u; the closing sum of 16 chains adds under 40 u. */
-static inline double fft_point_error(long n) { return (6.0 * ((double)n / 16.0 + 1.0) + 40.0) * 1.1102230246251565e-16; }
+static inline double fft_point_error(long n) {
+    return (6.0 * ((double)n / 16.0 + 1.0) + 40.0) * 1.1102230246251565e-16;
+}
 
 static inline void fft_evaluate(const fft_point *z, const double *c, long n, double *re, double *im) {
     const v4d wr = v4_set(z->re[16]), wi = v4_set(z->im[16]);
@@ -523,8 +534,8 @@ static inline void fft_evaluate(const fft_point *z, const double *c, long n, dou
     *im = si;
 }
 
-/* Whether c, n_lags values that begin at lag `first` (0, or -(n_y - 1) for correlations), are the products of x and y, up to
-   `error` a lag and the rounding of the check itself. A fault in any lag shows, at its full size. */
+/* Whether c, n_lags values that begin at lag `first` (0, or -(n_y - 1) for correlations), are the products of x and y,
+   up to `error` a lag and the rounding of the check itself. A fault in any lag shows, at its full size. */
 static inline int fft_holds(const fft_point *z, const double *x, long n_x, const double *y, long n_y, const double *c,
                             long n_lags, int is_correlation, double error) {
     double xr, xi, yr, yi, cr, ci, x_sum = 0.0, y_sum = 0.0;

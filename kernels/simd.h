@@ -44,9 +44,9 @@ static inline __attribute__((always_inline)) v4d v4_larger(v4d a, v4d b) {
 #endif
 }
 
-/* exp, to about 1 ulp, for arguments in [-700, 700], of four vectors at once, because each step waits for the one before:
-   x = k ln 2 + r, the polynomial of degree 11 that meets exp at the Chebyshev points of |r| <= ln 2 / 2 (relative error
-   2e-17), and 2^k put into the exponent bits. */
+/* exp, to about 1 ulp, for arguments in [-700, 700], of four vectors at once, because each step waits for the one
+   before: x = k ln 2 + r, the polynomial of degree 11 that meets exp at the Chebyshev points of |r| <= ln 2 / 2
+   (relative error 2e-17), and 2^k put into the exponent bits. */
 static inline __attribute__((always_inline)) void v4_exp4(v4d x[4]) {
     const v4d magic = v4_set(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer in the low bits */
     static const double c[10] = {2.7632639782881209e-07, 2.7557240918280047e-06, 2.4801485481939763e-05,

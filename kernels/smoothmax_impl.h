@@ -52,8 +52,8 @@ static void logistic(const double *x, double shift, double *h, long n, double su
     sums[2] = sum16(s3);
 }
 
-/* h = logistic(x + shift) with sum n/2, from the shift that *shift holds. Halley's iteration, kept inside a bracket: with
-   w = h (1 - h), the sum has the derivatives sum w and sum w (1 - 2h). */
+/* h = logistic(x + shift) with sum n/2, from the shift that *shift holds. Halley's iteration, kept inside a bracket:
+   with w = h (1 - h), the sum has the derivatives sum w and sum w (1 - 2h). */
 static void overlap_construction(const double *x, double *h, long n, double *shift) {
     double target = 0.5 * (double)n, lo = -1e3, hi = 1e3, at = *shift, sums[3];
     for (int it = 0; it < 60; it++) {
@@ -245,8 +245,8 @@ static double evaluate_overlap(sm_state *st, const double *x, double beta, doubl
     overlap_shifts(st->gf, sums, scale, c, n);
     double value = softmax(st->c, beta, st->p, st->n_lags, peak);
     /* dJ/dh_j = scale (sum of p over the shifts that keep j inside - sum_k p_k (h_{j+k} + h_{j-k})). The second sum is
-       the convolution of h with the even kernel q_k = p_k + p_{-k}; the values of such a kernel are twice the real parts
-       of those of its one half. */
+       the convolution of h with the even kernel q_k = p_k + p_{-k}; the values of such a kernel are twice the real
+       parts of those of its one half. */
     even_half(p, st->q, n);
     fft_forward(plan, st->q, n, st->qr, st->qi);
     fft_combine(plan, FFT_EVEN, st->fr, st->fi, st->qr, st->qi, st->qr, st->qi);
@@ -257,8 +257,8 @@ static double evaluate_overlap(sm_state *st, const double *x, double beta, doubl
     return value;
 }
 
-/* Within a stage the shift of the overlap starts from that of the last point; everywhere else from zero, so that a value
-   does not depend on what was computed before it. */
+/* Within a stage the shift of the overlap starts from that of the last point; everywhere else from zero, so that a
+   value does not depend on what was computed before it. */
 static double evaluate(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
     st->n_evaluations++;
     if (st->kind == SM_OVERLAP) return evaluate_overlap(st, x, beta, gradient, peak);
@@ -288,8 +288,8 @@ int ISA(sm_holds)(sm_state *st) {
 
 /* ---- Hessian products ---------------------------------------------------------------------------------------- */
 
-/* Along a direction v of x, with ' for the derivative: construction f', lags c', weights p' = beta p (c' - <p, c'>), and
-   from these the derivative of every factor of the gradient. Four transforms, as F and P are kept. */
+/* Along a direction v of x, with ' for the derivative: construction f', lags c', weights p' = beta p (c' - <p, c'>),
+   and from these the derivative of every factor of the gradient. Four transforms, as F and P are kept. */
 typedef struct {
     double *df, *lag, *dp, *dq, *dg, *g; /* f', c', p', one half of an even kernel, G', G = dJ/df */
     double *vr, *vi, *tr, *ti, *pr, *pi; /* values of f' and p', their products, values of p (or of its kernel) */
@@ -325,8 +325,8 @@ static void autoconvolution_along(sm_state *st, hessian_work *w, double beta) {
     for (long j = 0; j < st->n; j++) w->dg[j] *= 2.0;
 }
 
-/* c_s = scale (sum of f over the pairs - f corr f), G = scale (window of p - q * f). The even part of f corr f' is what f
-   corr f changes by: its values are the real parts of F conj(F'). */
+/* c_s = scale (sum of f over the pairs - f corr f), G = scale (window of p - q * f). The even part of f corr f' is
+   what f corr f changes by: its values are the real parts of F conj(F'). */
 static void overlap_along(sm_state *st, hessian_work *w, double beta) {
     const fft_plan *plan = st->plan;
     const long n = st->n, m = plan->m;
@@ -351,7 +351,7 @@ static void overlap_along(sm_state *st, hessian_work *w, double beta) {
         w->dg[j] = ((st->sums[2 * n - 1 - j] - st->sums[n - 1 - j]) - w->dg[j]) * scale;
 }
 
-/* f = total x / sum x, or total x^2 / sum x^2: gradient = ratio (G - mean) times 1 or 2x, with mean = <G, f> / total. */
+/* f = total x / sum x, or total x^2 / sum x^2: gradient = ratio (G - mean) times 1 or 2x; mean = <G, f> / total. */
 static void scaled_along(sm_state *st, hessian_work *w, const double *x, double beta, double total, double sum,
                          const double *v, double *out) {
     const long n = st->n;
