@@ -2,9 +2,15 @@
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+# A shell that starts this in the background has SIGINT ignored, and what is ignored stays so in every process started
+# from here: the tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent
 
