@@ -68,6 +68,16 @@ def test_published_scores(request, published, key):
     assert problem.alarms(x, score, problem.exact(x)) == ()
 
 
+@pytest.mark.parametrize("key", [k for k in MEASURED if not k[0].startswith("second")], ids="/".join)
+def test_possible_scores_hold_what_was_measured_elsewhere(request, published, key):
+    """Whatever kernel this machine's BLAS has: the score that another one gave is among the possible ones."""
+    problem = request.getfixturevalue(key[0].split("-")[0])
+    possible = problem.possible_scores(published(*key))
+    assert MEASURED[key] in possible
+    assert list(possible) == sorted(possible)
+    assert possible[-1] - possible[0] <= 16 * ULP * possible[0]
+
+
 IN_HASWELL = """
 import json, sys
 import numpy as np
