@@ -76,7 +76,7 @@ def flint_multiply(x: Array) -> Callable[[], Any]:
 def same_value(ours: tuple[int, int], theirs: Any) -> bool:
     if isinstance(theirs, fmpz_poly):  # multiplication alone: compared by the row before
         return True
-    return ours[0] * Fraction(2) ** ours[1] == theirs[0] * Fraction(2) ** theirs[1]
+    return bool(ours[0] * Fraction(2) ** ours[1] == theirs[0] * Fraction(2) ** theirs[1])
 
 
 def judged_by_flint(h: Array) -> Callable[[], Any]:
