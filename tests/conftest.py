@@ -6,11 +6,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # A shell that starts this in the background has SIGINT ignored, and what is ignored stays so in every process started
 # from here: the tests of Ctrl-C would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("evocore", deadline=None)
+settings.load_profile("evocore")
 
 ROOT = Path(__file__).parent.parent
 
