@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from evocore.config import RunConfig, format_duration, parse_duration
 from evocore.errors import ConfigError, EvocoreError, InfrastructureError
 from evocore.ledger import Ledger, write_file
 from evocore.problems import problem as find_problem
+from evocore.problems.base import lower, upper
 from evocore.search.curriculum import TaskBook
 from evocore.search.discoveries import Discoveries, shown_exact
 from evocore.search.evaluation import Evaluate, Evaluator
@@ -191,8 +192,8 @@ class Run:
             Passed(one.who, one.score, one.year)
             for one in sorted(problem.references, key=lambda one: one.score, reverse=problem.direction == "minimize")
         ]
-        for seconds, score in self.journal.history.trace():
-            self._pass_references(score, seconds)
+        for one_best in self.journal.history.bests:
+            self._pass_references(one_best)
         self._evolution: Evolution | None = None
         self._evaluator: Evaluator | None = None
         self._chains: Chains | None = None
@@ -285,7 +286,7 @@ class Run:
         """
         with ExitStack() as open_parts:
             open_parts.callback(self._ledger.close)
-            open_parts.enter_context(_interruptible(self._stop, self._say))
+            open_parts.enter_context(_interruptible(self._stop, self._say, self.rundir.path))
             with self._verifier:
                 try:
                     self._search()
@@ -299,7 +300,7 @@ class Run:
 
     def _search(self) -> None:
         with ExitStack() as open_parts:
-            discoveries = Discoveries(self.problem, self.rundir, self.journal, self._on_new)
+            discoveries = Discoveries(self.problem, self.rundir, self.journal, self._on_new, self._say)
             bench = Bench(self.problem, self.rundir, self.journal, self._verifier, discoveries)
             self._close_sandbox = bench.close
             open_parts.callback(bench.close)
@@ -423,15 +424,23 @@ class Run:
     # while it goes on
 
     def _on_new(self, best: Discovery) -> None:
-        self._pass_references(best.arena_score, best.elapsed)
-        target = self.config.target
-        if target is not None and not self.problem.better(target, best.arena_score):
+        self._pass_references(best)
+        if self._reaches_target(best):
             self._stop.set("target")
 
-    def _pass_references(self, score: float, seconds: float) -> None:
+    def _reaches_target(self, best: Discovery) -> bool:
+        """Whether the exact score, not the arena's float, is proven to be as good as the target."""
+        target = self.config.target
+        if target is None:
+            return False
+        if self.problem.direction == "minimize":
+            return bool(upper(best.exact) <= target)
+        return bool(lower(best.exact) >= target)
+
+    def _pass_references(self, best: Discovery) -> None:
         for index, one in enumerate(self._passed):
-            if one.passed_seconds is None and self.problem.better(score, one.score):
-                self._passed[index] = Passed(one.who, one.score, one.year, seconds)
+            if one.passed_seconds is None and self.problem.better(best.exact, one.score):
+                self._passed[index] = Passed(one.who, one.score, one.year, best.elapsed)
 
     def _say(self, sentence: str) -> None:
         self._messages = [*self._messages, sentence][-_MESSAGES:]
@@ -503,7 +512,7 @@ class Run:
         best = history.best
         reached = None
         if target is not None:
-            reached = best is not None and not self.problem.better(target, best.arena_score)
+            reached = best is not None and self._reaches_target(best)
         return RunResult(
             run=self.rundir.path,
             problem=self.problem.slug,
@@ -519,19 +528,26 @@ class Run:
 
 
 @contextmanager
-def _interruptible(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
-    """Let the first SIGINT or SIGTERM end the run in order, and the second at once, as a kill would."""
+def _interruptible(stop: Stop, say: Callable[[str], None], run: Path) -> Iterator[None]:
+    """Let the first SIGINT, SIGTERM or SIGHUP end the run in order, and a second SIGINT or SIGTERM at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def handle(_number: int, _frame: object) -> None:
+    def handle(number: int, _frame: object) -> None:
         if stop.reason == "interrupted":
+            if number == signal.SIGHUP:  # a terminal that closes may say so more than once
+                return
+            with suppress(OSError):
+                os.write(2, f"evocore: quit at once; the run is in {run}, go on: evocore resume {run}\n".encode())
             os._exit(_INTERRUPTED)
         stop.set("interrupted")
         say("Stopping in order; press Ctrl-C again to quit at once.")
 
-    old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks that it be ignored
+        numbers.append(signal.SIGHUP)
+    old = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

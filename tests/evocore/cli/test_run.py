@@ -85,11 +85,12 @@ def test_ctrl_c_ends_in_order_with_everything_saved(tmp_path):
         assert (run / name).exists()
 
 
-def test_an_interrupt_before_anything_was_found_is_130(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_before_anything_was_found_is_130(tmp_path, number):
     run = tmp_path / "run"
     process = begin(run)
     wait_for(run / "ledger.jsonl", "run", process)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     found = any(event.kind == "discovery" for event in read_ledger(run / "ledger.jsonl"))
     assert process.returncode == (0 if found else 130), stderr
@@ -105,8 +106,10 @@ def test_a_second_ctrl_c_quits_at_once_and_the_run_can_go_on(tmp_path):
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    process.communicate()
+    _, stderr = process.communicate()
     assert process.returncode in (0, 130)
+    if process.returncode == 130:
+        assert stderr.splitlines() == [f"evocore: quit at once; the run is in {run}, go on: evocore resume {run}"]
     read_ledger(run / "ledger.jsonl")
     config = RunConfig.from_toml(run / "config.toml").changed(max_evaluations=1)
     (run / "config.toml").write_text(config.to_toml())
