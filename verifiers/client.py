@@ -41,7 +41,8 @@ class OfferReply:
     Attributes
     ----------
     improved_attempt, improved_run : bool
-        Whether it moved the attempt's and the run's ratchet: valid, and strictly better by exact score.
+        Whether it moved the attempt's and the run's ratchet: valid, its arena score true, and strictly better by exact
+        score.
     score : float or None
         Its fast score; None where it has none.
     exact : Fraction, Enclosure or None
@@ -300,7 +301,7 @@ class Verifier:
         Returns
         -------
         Verdict
-            The ratchet moves to it if it is valid and strictly better.
+            The ratchet moves to it if it is true (`Verdict.is_true`) and strictly better.
         """
         _, data = _framed(x)
         with self._lock:

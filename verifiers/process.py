@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from evocore.errors import EvocoreError, InfrastructureError, InvalidConstruction, UnknownProblem
 from evocore.problems import problem as find_problem
-from evocore.problems.base import Problem, Vector
+from evocore.problems.base import Problem, Vector, to_float
 from evocore.verifiers import digest, frames, seal
 from evocore.verifiers.arrays import decode
 from evocore.verifiers.payload import read
@@ -189,7 +189,8 @@ class Scorer:
         if not verdict.valid or verdict.exact_score is None:
             raise InvalidConstruction(f"expected a valid start, got one that is not: {'; '.join(verdict.reasons)}")
         pawl = Pawl(problem)
-        pawl.move(verdict.exact_score, problem.fast(x))
+        # Where the arena's float of the start is wrong, it must not stand in the way of better constructions.
+        pawl.move(verdict.exact_score, problem.fast(x) if verdict.is_true else to_float(verdict.exact_score))
         self.attempts[key] = pawl
         return exact_to_wire(verdict.exact_score)
 
@@ -222,11 +223,11 @@ class Scorer:
         return self._restore(self.runs[header["problem"]], payload)
 
     def _restore(self, pawl: Pawl, payload: bytes) -> dict[str, Any]:
-        """Score a construction that was accepted before, as if it were new; only a better one moves the ratchet."""
+        """Score what was accepted before as if it were new; only a better, true one moves the ratchet."""
         x = pawl.problem.check(decode(payload))
         verdict = self._judge(pawl.problem, x)
         exact = verdict.exact_score
-        moves = verdict.valid and exact is not None and pawl.beats(exact)
+        moves = verdict.is_true and exact is not None and pawl.beats(exact)
         if moves and exact is not None:
             pawl.move(exact, pawl.problem.fast(x))
         return {"moved": moves, "verdict": verdict.to_wire()}

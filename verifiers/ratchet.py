@@ -112,6 +112,8 @@ def weigh(x: Vector, pawls: tuple[Pawl, ...], *, verifier_digest: str = "") -> W
     exact = verdict.exact_score
     if not verdict.valid or exact is None:
         return Weighed(score, verdict, stays, "; ".join(verdict.reasons) or "it has no exact score")
+    if not verdict.is_true:
+        return Weighed(score, verdict, stays, f"set aside: {verdict.doubt}")
     moved = tuple(pawl.beats(exact) for pawl in pawls)
     for pawl, moves in zip(pawls, moved, strict=True):
         if moves:
@@ -182,7 +184,8 @@ class Ratchet:
         Returns
         -------
         bool
-            True if the construction is valid and its exact score is strictly better than the best so far.
+            True if the construction is valid, its arena score true, and its exact score strictly better than the best
+            so far.
 
         Raises
         ------

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 
 from evocore.errors import InvalidConstruction
 from evocore.verifiers.arrays import construction_sha256
-from evocore.verifiers.verdict import Standing, Verdict
+from evocore.verifiers.verdict import Standing, Verdict, untrue_alarm
 
 if TYPE_CHECKING:
     from evocore.problems.base import Enclosure, Problem, Vector
 
 FLOAT_TRUST = 1e-9
 """Relative distance of the arena's float from the exact score up to which rounding explains it (FFT scores: 1e-13)."""
-
-UNTRUE_ALARMS = ("impossible", "rounding", "scale", "underflow")
-"""Alarms by their leading word which say that the arena's float is not the score of the numbers."""
 
 
 def judge(problem: Problem, x: Vector, *, verifier_digest: str = "") -> Verdict:
@@ -42,11 +39,13 @@ def judge(problem: Problem, x: Vector, *, verifier_digest: str = "") -> Verdict:
     arena_score, arena_reason = _arena(problem, x)
     exact = problem.exact(x)
     alarms = problem.alarms(x, arena_score, exact)
+    is_true = not is_untrue(problem, arena_score, exact.value, alarms)
+    if arena_score is not None and exact.value is not None and not is_true and not untrue_alarm(alarms):
+        alarms = (*alarms, _disagreement(problem, arena_score, exact.value))
     reasons = exact.reasons
     if arena_reason is not None and arena_reason not in reasons:
         reasons = (*reasons, f"the arena rejects it: {arena_reason}")
     valid = exact.valid and arena_score is not None
-    is_true = not is_untrue(problem, arena_score, exact.value, alarms)
     return Verdict(
         problem=problem.slug,
         valid=valid,
@@ -83,7 +82,7 @@ def is_untrue(
     An alarm may say so; without one, it is where the two scores differ by more than rounding explains, or where either
     is beyond the problem's proven bound.
     """
-    if arena_score is None or exact is None or any(alarm.split(":")[0] in UNTRUE_ALARMS for alarm in alarms):
+    if arena_score is None or exact is None or untrue_alarm(alarms):
         return True
     bound = problem.proven_bound
     if bound is not None and (problem.better(arena_score, bound) or problem.better(exact, bound)):
@@ -93,6 +92,19 @@ def is_untrue(
         return True
     slack = FLOAT_TRUST * max(abs(lo), abs(hi))
     return not lo - slack <= arena_score <= hi + slack
+
+
+def _disagreement(problem: Problem, arena_score: float, exact: Fraction | Enclosure) -> str:
+    """Say what is untrue where no alarm of the problem's says it."""
+    from evocore.problems.base import to_float
+
+    true, bound = to_float(exact), problem.proven_bound
+    if bound is not None and (problem.better(arena_score, bound) or problem.better(exact, bound)):
+        return f"impossible: the scores {arena_score!r} and exactly {true!r} are beyond the proven bound {bound!r}"
+    return (
+        f"disagreement: the arena score {arena_score!r} and the exact score {true!r} differ by more than "
+        f"{FLOAT_TRUST!r} of the score, which rounding does not explain"
+    )
 
 
 def leads(problem: Problem, arena_score: float | None, exact: Fraction | Enclosure | None) -> bool:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evocore.problems.base import Enclosure
 
+UNTRUE_ALARMS = ("disagreement", "impossible", "rounding", "scale", "underflow")
+"""Alarms by their leading word which say that the arena's float is not the score of the numbers."""
+
 ENCLOSURE_DIGITS = 40
 _CHUNK = 10**4000  # Python refuses to write integers of more than 4300 digits at once
 
@@ -91,6 +94,16 @@ class Verdict:
     verifier_digest: str
     seconds: float
 
+    @property
+    def doubt(self) -> str:
+        """The first alarm which says that the arena's float is not the score of the numbers; empty where none does."""
+        return untrue_alarm(self.alarms)
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is valid and the arena's float is the score of the numbers: what may count as found."""
+        return self.valid and self.arena_score is not None and self.exact_score is not None and not self.doubt
+
     def to_json(self) -> dict[str, Any]:
         """Give the verdict as JSON types, exact scores in decimal; made for people and other programs."""
         return {**self.to_wire(), "exact_score": exact_to_json(self.exact_score)}
@@ -119,6 +132,11 @@ class Verdict:
                 "exact_score": exact_from_wire(data["exact_score"]),
             }
         )
+
+
+def untrue_alarm(alarms: tuple[str, ...]) -> str:
+    """Return the first alarm which says that the arena's float is not the score of the numbers, or an empty string."""
+    return next((alarm for alarm in alarms if alarm.split(":")[0] in UNTRUE_ALARMS), "")
 
 
 def exact_to_wire(value: Fraction | Enclosure | None) -> str | list[str] | None:

@@ -4,8 +4,9 @@ The four function problems are known here by their slug. Any other problem may s
 `curve(x) -> (xs, ys, label)`; without one its values are drawn alone.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,16 @@ def _convolve(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:n], np.float64)
 
 
+def _moderate(x: FloatArray) -> FloatArray:
+    """Scale by a power of two to values of at most 1, so that no product underflows or overflows."""
+    largest = float(np.abs(x).max(initial=0.0))
+    return np.asarray(np.ldexp(x, -math.frexp(largest)[1]), np.float64)
+
+
 def _overlap(x: FloatArray) -> Curve:
     """M(s) = ∫ h(t) (1 - h(t + s)) dt at the lags s = 2k/n; h is scaled to integral 1 as the scoring does."""
     n = len(x)
+    x = _moderate(x)
     h = x * (n / 2 / x.sum())
     values = _convolve(h, (1 - h)[::-1])[::-1] * (2 / n)
     shifts = np.arange(1 - n, n, dtype=np.float64) * (2 / n)
@@ -99,6 +107,7 @@ def _overlap(x: FloatArray) -> Curve:
 def _autoconvolution(x: FloatArray) -> Curve:
     """(f∗f)(t) / (∫f)² at the breakpoints t = -1/2 + (k+1)/(2n), for f on [-1/4, 1/4]."""
     n = len(x)
+    x = _moderate(x)
     values = _convolve(x, x) * (2 * n / x.sum() ** 2)
     points = (np.arange(2 * n - 1, dtype=np.float64) + 1) / (2 * n) - 0.5
     return Curve(points, values, "autoconvolution  (f∗f)(t) / (∫f)²", "t", has_plateau=True)
@@ -117,6 +126,22 @@ _OBJECTIVES: dict[str, Callable[[FloatArray], Curve]] = {
     "second-autocorrelation-inequality": _autoconvolution,
     "third-autocorrelation-inequality": _autoconvolution,
 }
+
+
+def drawable(curve: Curve) -> Curve:
+    """Return a curve whose values axes can show: scaled by a power of two, named in its title, if they cannot.
+
+    Examples
+    --------
+    >>> one = Curve(np.arange(2.0), np.array([2.0**-600]), "f", "x", is_steps=True)
+    >>> drawable(one).title, drawable(one).ys.tolist()
+    ('f, times 2^599', [0.5])
+    """
+    largest = float(np.abs(curve.ys).max(initial=0.0))
+    if largest == 0.0 or 1e-60 < largest < 1e60 or not math.isfinite(largest):
+        return curve
+    power = -math.frexp(largest)[1]
+    return replace(curve, ys=_moderate(curve.ys), title=f"{curve.title}, times 2^{power}")
 
 
 def envelope(xs: FloatArray, ys: FloatArray, buckets: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evocore.problems.base import Problem
-from evocore.report.curves import Curve, envelope, function_curve, objective_curve, plateau
+from evocore.report.curves import Curve, drawable, envelope, function_curve, objective_curve, plateau
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def draw(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    curves = [c for c in (function_curve(problem, x), objective_curve(problem, x)) if c is not None]
+    curves = [drawable(c) for c in (function_curve(problem, x), objective_curve(problem, x)) if c is not None]
     rows = len(curves) + 1
     figure = Figure(figsize=(9.0, 3.4 * rows + 0.3), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)

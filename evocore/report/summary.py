@@ -77,12 +77,16 @@ class Summary:
         Stopped: nobody writes it and it was not brought to its end; `evocore resume` goes on with it.
     ended : str
         Why it ended; empty while it has not.
-    trace : tuple of (seconds, arena score)
+    trace : tuple of (seconds, exact score as a float)
         Every improvement.
     lineage : tuple of Step
         The program that found the best construction, and its ancestors.
     path_of_construction : tuple of Step
         The programs that the best construction went through, the first one first.
+    quarantined : int
+        How many constructions were set aside.
+    doubt : str
+        The alarm of the first of them; empty where there are none.
     """
 
     run_dir: Path
@@ -108,6 +112,7 @@ class Summary:
     hand_ins: int
     rejected: int
     quarantined: int
+    doubt: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Give the summary as JSON types."""
@@ -144,6 +149,7 @@ class Summary:
             "hand_ins": self.hand_ins,
             "rejected": self.rejected,
             "quarantined": self.quarantined,
+            "doubt": self.doubt,
             "improvements": len(self.trace),
             "islands": [
                 {
@@ -207,6 +213,7 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
         hand_ins=history.hand_ins,
         rejected=history.rejected,
         quarantined=history.quarantined,
+        doubt=history.doubt,
     )
 
 

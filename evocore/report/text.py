@@ -63,7 +63,8 @@ def headline(summary: Summary) -> str:
         how = f"finished after {minutes(summary.elapsed_seconds)} ({_WHY.get(summary.ended, summary.ended)})"
     else:
         how = f"stopped after {minutes(summary.elapsed_seconds)} of {minutes(summary.budget_seconds)}"
-    best = "nothing valid found" if summary.best is None else score_digits(summary.best.arena_score)
+    nothing = "nothing that counts found" if summary.quarantined else "nothing valid found"
+    best = nothing if summary.best is None else score_digits(summary.best.arena_score)
     return f"{summary.title}: {best}, {how}"
 
 
@@ -89,7 +90,7 @@ def counts(summary: Summary) -> str:
         f"{summary.hand_ins:,} hand-ins, {len(summary.trace):,} improvements"
     )
     if summary.quarantined:
-        words += f", {summary.quarantined} set aside because their scores cannot be true"
+        words += f", {summary.quarantined} set aside because their arena scores are not true ({summary.doubt})"
     return words
 
 

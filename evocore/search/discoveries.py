@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evocore.verifiers import Verdict
 
 _DIGITS = 6
-_IMPOSSIBLE = "impossible"
 
 
 class Discoveries:
@@ -35,13 +34,24 @@ class Discoveries:
         Of the run.
     on_new : callable
         Called with each new best after it is safe.
+    say : callable
+        Told in a sentence why a construction was set aside, once for each kind of alarm.
     """
 
-    def __init__(self, problem: Problem, rundir: RunDir, journal: Journal, on_new: Callable[[Discovery], None]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rundir: RunDir,
+        journal: Journal,
+        on_new: Callable[[Discovery], None],
+        say: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
         self._problem = problem
         self._rundir = rundir
         self._journal = journal
         self._on_new = on_new
+        self._say = say
+        self._said: set[str] = set()
         self._lock = threading.Lock()
 
     def record(
@@ -49,12 +59,15 @@ class Discoveries:
     ) -> Discovery | None:
         """Keep a construction that moved the run's ratchet; returns it if it is the run's best now.
 
-        A score that cannot be true is kept apart: recorded, never the best.
+        One whose score is not true moves no ratchet and is set aside: recorded where its arena score is better than
+        those set aside before, never the best, never in the pool.
         """
         exact, arena = verdict.exact_score, verdict.arena_score
         if exact is None or arena is None:
             raise ValueError("expected the verdict of a valid construction, got one without scores")
         with self._lock:
+            if not verdict.is_true and not self._set_aside(verdict, arena):
+                return None
             sha = self._rundir.save_construction(self._problem.payload(x))
             self._journal.record(
                 "discovery",
@@ -69,7 +82,7 @@ class Discoveries:
                     "start": start,
                     "source": source,
                     "alarms": list(verdict.alarms),
-                    "quarantined": is_suspicious(verdict),
+                    "quarantined": not verdict.is_true,
                     "first_place": verdict.first_place,
                 },
                 sync=True,
@@ -81,15 +94,19 @@ class Discoveries:
         self._on_new(best)
         return best
 
+    def _set_aside(self, verdict: Verdict, arena: float) -> bool:
+        """Say why a construction does not count, and tell whether it is worth an entry: thousands may come in."""
+        kind = verdict.doubt.split(":")[0]
+        if kind not in self._said:
+            self._said.add(kind)
+            self._say(f"set aside: {verdict.doubt}")
+        apart = [one.arena_score for one in self._journal.history.discoveries if one.quarantined]
+        return not apart or all(self._problem.better(arena, score) for score in apart)
+
     def write_best(self, x: FloatArray, verdict: Verdict) -> None:
         """Write `best.json` and `verdict.json`."""
         self._rundir.write_json(self._rundir.best, self._problem.payload(x))
         self._rundir.write_json(self._rundir.verdict, verdict.to_json(), indent=2)
-
-
-def is_suspicious(verdict: Verdict) -> bool:
-    """Whether a score cannot be true: one of the alarms says that it lies beyond a proven bound."""
-    return any(alarm.startswith(_IMPOSSIBLE) for alarm in verdict.alarms)
 
 
 def described(problem: Problem, sha: str, x: FloatArray) -> dict[str, Any]:

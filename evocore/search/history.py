@@ -27,7 +27,7 @@ import numpy as np
 from evocore.search.chains import Ran, Segment
 from evocore.search.memory import EventLike
 from evocore.search.pool import Member, Pool
-from evocore.verifiers.verdict import exact_from_wire
+from evocore.verifiers.verdict import exact_from_wire, untrue_alarm
 
 if TYPE_CHECKING:
     from evocore.problems.base import Enclosure
@@ -37,10 +37,10 @@ Trace = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """A construction that the verifier found strictly better than all before it in the run.
+    """A construction that the verifier found strictly better than all before it in the run, or set aside.
 
     `sha` names its file, `program` is the source that handed it in (None: it was given), `start` the construction that
-    this began from (None: random numbers), `quarantined` that its score cannot be true and that it is never the best.
+    this began from (None: random numbers), `quarantined` that its arena score is not true and it is never the best.
     """
 
     seq: int
@@ -75,8 +75,12 @@ class History:
         The fields of the `run` event.
     discoveries : list of Discovery
         In order; quarantined ones too.
+    bests : list of Discovery
+        Those that were the best when they came.
     best : Discovery or None
-        The last one that is not quarantined.
+        The last of these.
+    doubt : str
+        The alarm of the first quarantined one.
     pool : Pool
         The constructions that chains and warm tasks begin from.
     origins : dict
@@ -99,12 +103,13 @@ class History:
         self.chains: list[Ran] = []
         self.traces: dict[tuple[str, str], Trace] = {}
         self.found: dict[tuple[str, str, int], Found] = {}
-        self._trace: list[tuple[float, float]] = []
+        self.bests: list[Discovery] = []
         self.epoch_begun = 0.0
         self.evaluations = 0
         self.hand_ins = 0
         self.rejected = 0
         self.quarantined = 0
+        self.doubt = ""
         self.sessions = 1
         self.elapsed = 0.0
         self.ended = ""
@@ -135,8 +140,10 @@ class History:
             self.rejected += 1
 
     def trace(self) -> tuple[tuple[float, float], ...]:
-        """Return (elapsed seconds, arena score) of the discoveries that were the best when they came."""
-        return tuple(self._trace)
+        """Return (elapsed seconds, exact score as a float) of the discoveries that were the best when they came."""
+        from evocore.problems.base import to_float
+
+        return tuple((one.elapsed, to_float(one.exact)) for one in self.bests)
 
     def _evaluation(self, data: Mapping[str, Any]) -> None:
         self.evaluations += 1
@@ -170,10 +177,11 @@ class History:
         self.discoveries.append(one)
         if one.quarantined:
             self.quarantined += 1
+            self.doubt = self.doubt or untrue_alarm(tuple(data.get("alarms", ())))
             return
         if self.best is None or self._is_better(one.exact, self.best.exact):
             self.best = one
-            self._trace.append((one.elapsed, one.arena_score))
+            self.bests.append(one)
         self._offer(data)
 
     def _is_better(self, a: Fraction | Enclosure, b: Fraction | Enclosure) -> bool:

@@ -295,4 +295,5 @@ def _gain(forest: Forest, sha: str, kind: str) -> float | None:
 
 def _n_discoveries(history: History, segment: Segment) -> int:
     """How many discoveries this program made from this start."""
-    return sum(one.program == segment.program and one.start == segment.start for one in history.discoveries)
+    found = (one for one in history.discoveries if not one.quarantined)
+    return sum(one.program == segment.program and one.start == segment.start for one in found)

@@ -78,7 +78,7 @@ class RunState:
         Wall time, counted over all sessions of the run.
     target : float or None
         The score that was asked for, if any.
-    trace : tuple of (seconds, arena score)
+    trace : tuple of (seconds, exact score as a float)
         The discoveries, in order.
     messages : tuple of str
         The last things worth telling a person, oldest first.

@@ -140,7 +140,8 @@ class _Record:
         self.has_valid = True
         if reply.improved_attempt:
             self.trace.append((offer.cpu_seconds, reply.score))
-        if reply.improved_run and self._on_discovery is not None:
+        is_set_aside = reply.verdict is not None and reply.verdict.valid and not reply.verdict.is_true
+        if (reply.improved_run or is_set_aside) and self._on_discovery is not None:
             self._on_discovery(offer, reply)
 
     def check(self, seconds: float, cpu_seconds: float) -> bool:
@@ -179,8 +180,8 @@ def attempt(
     checkpoint : Checkpoint, optional
         When to give up early.
     on_discovery : callable, optional
-        Called in this thread with the hand-in and the verifier's reply whenever the run's ratchet moves, whatever then
-        becomes of the program.
+        Called in this thread with the hand-in and the verifier's reply whenever the run's ratchet moves, or would but
+        for an arena score that is not true (`Verdict.is_true`); whatever then becomes of the program.
 
     Returns
     -------

@@ -507,3 +507,17 @@ def test_one_process_serves_built_in_and_own_problems_alike(verifier, mean_folde
     assert verifier.verify(third, [1.0, 1.0, 1.0]).exact_score == 2
     assert verifier.verify(mean_folder, [1.0]).problem == "mean"
     assert problem(third).slug == third
+
+
+def test_an_untrue_construction_moves_no_ratchet():
+    name, tiny = "first-autocorrelation-inequality", np.full(100, 3.3e-162)
+    with Verifier(name) as verifier:
+        assert not verifier.restore_run(name, tiny).is_true
+        start = verifier.open_attempt("a", name, tiny)  # its exact score is the one to beat, not the arena's float
+        reply = verifier.offer("a", name, encode(tiny))
+        assert (reply.improved_attempt, reply.improved_run) == (False, False)
+        assert reply.reason.startswith("set aside: ")
+        honest = np.full(100, 1.0)
+        honest[0] = 1.25
+        better = verifier.offer("a", name, encode(honest))
+        assert (better.improved_attempt, better.improved_run) == (better.exact < start, True)

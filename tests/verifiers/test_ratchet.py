@@ -79,6 +79,18 @@ def test_each_ratchet_counts_for_itself(mean):
     assert "0.3 is not better" in settled.reason
 
 
+def test_what_is_not_true_moves_nothing_and_says_why():
+    first = Ratchet("first-autocorrelation-inequality")
+    pawl = Pawl(first.problem)
+    tiny = np.full(100, 3.3e-162)
+    found = weigh(tiny, (pawl,))
+    assert (found.moved, pawl.exact, pawl.score) == ((False,), None, None)
+    assert found.reason.startswith("set aside: ")
+    assert "underflow" in " ".join(found.verdict.alarms)
+    assert not first.offer(tiny)
+    assert first.offer(np.full(100, 1.0))
+
+
 def test_what_is_not_valid_says_why(mean):
     found = weigh(np.array([-1.0]), (Pawl(mean),))
     assert (found.moved, found.score) == ((False,), None)

@@ -137,6 +137,26 @@ def test_an_arena_float_that_is_not_the_score(arena, exact, bound, alarms, expec
     assert is_untrue(Stated("minimize", arena, exact, proven_bound=bound), arena, exact, alarms) is expected
 
 
+def test_a_disagreement_that_no_alarm_explains_is_one():
+    wrong = judge(Stated("minimize", 0.25, Fraction(1, 4) + Fraction(1, 10**8)), of(1))
+    assert [alarm.split(":")[0] for alarm in wrong.alarms] == ["disagreement"]
+    assert wrong.valid
+    assert not wrong.is_true
+    near = judge(Stated("minimize", 0.25, Fraction(1, 4) + Fraction(1, 10**12)), of(1))
+    assert (near.alarms, near.doubt, near.is_true) == ((), "", True)
+    beyond = judge(Stated("minimize", 0.25, Fraction(1, 4), proven_bound=0.3), of(1))
+    assert {alarm.split(":")[0] for alarm in beyond.alarms} == {"impossible"}
+    said = judge(problem("first-autocorrelation-inequality"), np.full(100, 3.3e-162))
+    assert "disagreement" not in [alarm.split(":")[0] for alarm in said.alarms]
+
+
+@given(st.floats(-1e9, 1e9), st.fractions(), st.none() | st.floats(-9, 9))
+def test_what_is_untrue_always_carries_an_alarm_that_says_so(arena, exact, bound):
+    verdict = judge(Stated("minimize", arena, exact, proven_bound=bound), of(1))
+    assert verdict.is_true is not bool(verdict.doubt)
+    assert verdict.is_true is not is_untrue(Stated("minimize", arena, exact, proven_bound=bound), arena, exact, ())
+
+
 def test_underflow_takes_no_first_place():
     first = problem("first-autocorrelation-inequality")
     verdict = judge(first, np.full(100, 3.3e-162))

@@ -61,3 +61,12 @@ def test_an_envelope_keeps_the_extremes(values, data):
     assert len(xs) == buckets
     assert (low.min(), high.max()) == (ys.min(), ys.max())
     assert np.all(low <= high)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-1060, -535, -200, 300, 520, 1000])
+@pytest.mark.parametrize("slug", ["erdos-min-overlap", "first-autocorrelation-inequality"])
+def test_the_objective_is_one_of_the_shape_at_any_size(slug, power):
+    x = np.array([0.25, 0.5, 1.0, 0.75])
+    whole, scaled = (objective_curve(problem(slug), values).ys for values in (x, np.ldexp(x, power)))
+    assert scaled.tolist() == whole.tolist()

@@ -91,3 +91,18 @@ def test_labels_are_apart_and_keep_their_order(values):
     assert np.all(np.diff(np.array(places)[order]) >= 0.1 - 1e-9)
     assert min(places) >= -1e-9
     assert max(places) <= 1.0 + 1e-9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [2.78e-161, 1e-310, 1e150, 1e300])
+@pytest.mark.parametrize("n", [50, 5000])
+def test_tiny_and_huge_values_are_drawn(tmp_path, size, n):
+    x = np.linspace(0.5, 1.0, n) * size
+    draw(tmp_path / "a.png", problem("first-autocorrelation-inequality"), x, [(1.0, 1.6), (2.0, 1.55)], 3.0)
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("score", [1e-300, 1e300, 1e308])
+def test_tiny_and_huge_scores_are_drawn(tmp_path, score):
+    draw(tmp_path / "a.png", Sphere(), np.array([1.0, 2.0]), [(1.0, score), (2.0, score / 2)], 3.0)

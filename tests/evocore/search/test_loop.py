@@ -199,3 +199,50 @@ def test_bad_input_is_found_before_anything_is_written(finished, tmp_path):
 def test_a_second_run_into_the_same_folder_is_sent_to_resume(finished):
     with pytest.raises(ConfigError, match="evocore resume"):
         short(finished.run.parent / "flat", finished.run)
+
+
+def test_a_problem_whose_scores_disagree_finds_nothing_that_counts(tmp_path):
+    folder = written(tmp_path / "flat")
+    source = (folder / "problem.py").read_text()
+    (folder / "problem.py").write_text(source.replace("ExactResult(max", "ExactResult(2 * max"))
+    result = short(folder, tmp_path / "run", max_evaluations=2, target=5.0)
+    assert (result.best_file, result.target_reached, result.exit_code) == (None, False, 1)
+    found = [e.data for e in read_ledger(result.run / "ledger.jsonl") if e.kind in ("discovery", "construction")]
+    assert found
+    assert all(data["quarantined"] for data in found)
+    report = (result.run / "report.md").read_text()
+    assert "nothing that counts found" in report
+    assert "disagreement: the arena score" in report
+
+
+POISON = """
+import numpy as np
+
+
+def optimize(problem, start, seed, deadline, offer):
+    x = np.array(start)
+    offer(x / x.max() * 2.78e-161)
+    offer(x)
+    return x / x.max() * 2.78e-161
+"""
+
+
+def test_underflow_is_no_discovery(tmp_path):
+    program = tmp_path / "poison.py"
+    program.write_text(POISON)
+    slug = "first-autocorrelation-inequality"
+    settings = {"program": (str(program),), "max_evaluations": 2, "target": 1.28}
+    result = short(slug, tmp_path / "run", **settings)
+    assert (result.target_reached, result.exit_code) == (False, 1)
+    found = [e.data for e in read_ledger(result.run / "ledger.jsonl") if e.kind == "discovery"]
+    assert any(data["quarantined"] for data in found)
+    assert all(data["quarantined"] == bool(data["alarms"]) for data in found)
+    assert result.arena_score > 1.5
+
+
+def test_an_untrue_start_is_refused(tmp_path):
+    start = tmp_path / "start.json"
+    start.write_text(json.dumps({"values": [3.3e-162] * 100}))
+    with pytest.raises(InvalidConstruction, match=r"alarm (impossible|underflow)"):
+        short("first-autocorrelation-inequality", tmp_path / "run", start=str(start))
+    assert not (tmp_path / "run").exists()
