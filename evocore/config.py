@@ -12,14 +12,18 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
-from evocore.errors import ConfigError
+from evocore.errors import ConfigError, InputError
+from evocore.files import read_text, shown
 
+MOST_BUDGET_SECONDS = 10 * 365.25 * 86400.0
+_BOUNDS = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
+_ASKED = re.compile(r"^(Input should be |Value error, )|, unable to parse.*$")
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 
 
@@ -51,7 +55,7 @@ class RunConfig(pydantic.BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     problem: str
-    budget_seconds: float = Field(120.0, gt=0.0)
+    budget_seconds: float = Field(120.0, gt=0.0, le=MOST_BUDGET_SECONDS)
     target: float | None = None
     islands: int = Field(3, ge=1, le=64)
     seed: int = Field(0, ge=0, lt=2**63)
@@ -72,6 +76,13 @@ class RunConfig(pydantic.BaseModel):
     start: str | None = None
     max_evaluations: int | None = Field(None, ge=1)
     max_rounds: int | None = Field(None, ge=1)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_bool(cls, value: object) -> object:
+        if isinstance(value, bool):  # no setting is one, and as numbers they would pass for 0 and 1
+            raise PydanticCustomError("bool", "Input should be a number or text, not a boolean")
+        return value
 
     @field_validator("preset")
     @classmethod
@@ -133,12 +144,11 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         The file cannot be read or is not TOML.
     """
     try:
-        with open(path, "rb") as stream:
-            return tomllib.load(stream)
-    except OSError as error:
-        raise ConfigError(f"expected a settings file, got {(error.strerror or '').lower()}: {Path(path)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"expected TOML, got something else ({error}): {Path(path)}") from None
+        return tomllib.loads(read_text(path))
+    except InputError as error:
+        raise ConfigError(str(error)) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{shown(path)}: expected TOML, got something else ({error})") from None
 
 
 def parse_duration(text: object) -> float:
@@ -169,6 +179,8 @@ def parse_duration(text: object) -> float:
         value = float(text)
     if not (0.0 < value < math.inf):
         raise ConfigError(f"expected a budget above zero, got {text!r}; {remedy}")
+    if value > MOST_BUDGET_SECONDS:
+        raise ConfigError(f"expected a budget of at most 10 years, got {text!r}; {remedy}")
     return value
 
 
@@ -198,10 +210,15 @@ def _refuse_unknown(values: Mapping[str, Any], model: type[pydantic.BaseModel], 
 def _first_problem(error: pydantic.ValidationError, where: str) -> str:
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"]) or "settings"
-    message = first["msg"][0].lower() + first["msg"][1:]
     if first["type"] == "missing":
         return f"expected a value for {key}, got none, in {where}"
-    return f"expected a right value for {key}, got {first['input']!r}, in {where}: {message}"
+    bound = next(
+        (f"{words} {first['ctx'][name]}" for name, words in _BOUNDS.items() if name in first.get("ctx", {})), ""
+    )
+    if bound:
+        return f"expected {key} {bound}, got {first['input']!r}, in {where}"
+    asked = _ASKED.sub("", first["msg"])
+    return f"expected {key} to be {asked[0].lower() + asked[1:]}, got {first['input']!r}, in {where}"
 
 
 def _toml(value: object) -> str:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evocore.errors import ConfigError, InputError
+from evocore.errors import ConfigError
 
 if TYPE_CHECKING:
     from evocore.search.metrics import Estimate
     from evocore.tasks import ProgramEvaluation
 
 TASKS = {"cold": ("cold",), "warm": ("warm",), "both": ("cold", "warm")}
-MOST_PROGRAM_BYTES = 1_000_000
 
 
 def command(
@@ -40,6 +38,8 @@ def command(
     attempt improved on its start, 1 none did, 2 the program or a setting is not usable, 3 the machine failed.
     """
     from evocore.config import parse_duration
+    from evocore.problems.registry import problem as find
+    from evocore.search.inputs import read_program, read_start
     from evocore.tasks import evaluate_program
 
     if tasks not in TASKS:
@@ -50,7 +50,7 @@ def command(
         kinds=TASKS[tasks],  # type: ignore[arg-type]
         seeds=read_seeds(seeds, k),
         budget_seconds=parse_duration(budget),
-        start=None if start is None else read_start(start),
+        start=None if start is None else read_start(find(problem), start),
         workers=workers,
         say=lambda words: print(words, file=sys.stderr),
     )
@@ -58,35 +58,6 @@ def command(
         json.dumps({"program": program, **result.to_json()}) if as_json else report(result), end="\n" if as_json else ""
     )
     raise typer.Exit(0 if any(r.best_buffer is not None for t in result.tasks for r in t.results) else 1)
-
-
-def read_program(file: str) -> str:
-    """Read a program's text.
-
-    Raises
-    ------
-    InputError
-        It is no file, cannot be read, is too long or is no optimizer program.
-    """
-    from evocore.tasks.evaluate import contract_defect
-
-    path = Path(file)
-    if not path.exists():
-        raise InputError(f"expected an optimizer program, found no file {file}")
-    if not path.is_file():
-        raise InputError(f"expected an optimizer program, a Python file; {file} is no regular file")
-    if path.stat().st_size > MOST_PROGRAM_BYTES:
-        raise InputError(f"expected a program of at most {MOST_PROGRAM_BYTES} bytes, {file} has {path.stat().st_size}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"expected a Python file in UTF-8, {file} is none: byte {error.start}") from None
-    except OSError as error:
-        raise InputError(f"expected a file that can be read, {file}: {error.strerror}") from None
-    defect = contract_defect(text)
-    if defect:
-        raise InputError(f"{file}: {defect}")
-    return text
 
 
 def read_seeds(text: str, k: int | None) -> list[int]:
@@ -112,19 +83,6 @@ def read_seeds(text: str, k: int | None) -> list[int]:
     if len(set(numbers)) < len(numbers):
         raise ConfigError(f"expected seeds that differ, got {text}")
     return numbers
-
-
-def read_start(file: str) -> Any:
-    """Read a construction's JSON."""
-    from evocore.cli.verify import read
-
-    try:
-        content = json.loads(read(file))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"expected JSON in {file}: {error}") from None
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-    return content["solution"] if isinstance(content, dict) and set(content) == {"solution"} else content
 
 
 def report(result: ProgramEvaluation) -> str:

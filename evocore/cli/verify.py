@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 import sys
 from fractions import Fraction
 from typing import Annotated
@@ -12,10 +10,11 @@ from typing import Annotated
 import typer
 
 from evocore.errors import EvocoreError, InputError
+from evocore.files import CONSTRUCTION_BYTES, read_bytes, read_open
+from evocore.problems.registry import problem as find
 from evocore.verifiers.client import Verifier
-from evocore.verifiers.verdict import Verdict, decimal_digits, integer_digits
+from evocore.verifiers.verdict import Standing, Verdict, decimal_digits, integer_digits
 
-MAX_FILE_BYTES = 64 << 20
 SHOWN_DIGITS = 20
 NEGATIVE = 1
 
@@ -38,13 +37,13 @@ def command(
                 verdict = verifier.verify(problem, read(file))
             except EvocoreError as error:
                 print(f"evocore: {file}: {error}", file=sys.stderr)
-                if as_json and name is not None:
-                    print(json.dumps({"file": name, "error": str(error)}))
+                if as_json:
+                    print(json.dumps({"file": file, "error": str(error), "problem": find(problem).slug}))
                 worst = max(worst, error.exit_code)
                 continue
             worst = max(worst, 0 if verdict.valid else NEGATIVE)
             if as_json:
-                print(json.dumps(verdict.to_json() if name is None else {"file": name, **verdict.to_json()}))
+                print(json.dumps({"file": file, **verdict.to_json()}))
             else:
                 print(("\n" if i else "") + report(verdict, name), end="")
     raise typer.Exit(worst)
@@ -56,43 +55,13 @@ def read(file: str) -> bytes:
     Raises
     ------
     InputError
-        It is no file, cannot be read, or is larger than any construction; says so before reading it.
+        It is no file, cannot be read, or is larger than any construction.
     """
-    if file == "-":
-        return _bounded(sys.stdin.fileno())
-    try:
-        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise InputError("expected a file, found none of that name") from None
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        raise InputError(f"expected a file that can be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        about = os.fstat(fd)
-        if stat.S_ISDIR(about.st_mode):
-            raise InputError("expected a file, got a directory")
-        if about.st_size > MAX_FILE_BYTES:
-            raise InputError(_too_large(f"{about.st_size / (1 << 20):,.0f} MiB"))
-        return _bounded(fd)
-    except OSError as error:
-        raise InputError(f"expected a file that can be read: {error.strerror}") from None
-    finally:
-        os.close(fd)
-
-
-def _bounded(fd: int) -> bytes:
-    """Read to the end, but no more than a construction may have: pipes and devices do not tell their size."""
-    chunks: list[bytes] = []
-    n_bytes = 0
-    while chunk := os.read(fd, 1 << 20):
-        chunks.append(chunk)
-        n_bytes += len(chunk)
-        if n_bytes > MAX_FILE_BYTES:
-            raise InputError(_too_large("more"))
-    return b"".join(chunks)
-
-
-def _too_large(size: str) -> str:
-    return f"expected at most {MAX_FILE_BYTES >> 20} MiB, which holds the longest construction, got {size}"
+    if file != "-":
+        return read_bytes(file, CONSTRUCTION_BYTES)
+    if sys.stdin is None:
+        raise InputError("expected a construction on standard input, which is closed")
+    return read_open(sys.stdin.fileno(), CONSTRUCTION_BYTES)
 
 
 def report(verdict: Verdict, file: str | None = None) -> str:
@@ -128,6 +97,15 @@ def _compact(n: int) -> str:
     return digits if len(digits) <= 20 else f"{digits[:8]}...{digits[-8:]} ({len(digits)} digits)"
 
 
+def _place(s: Standing) -> str:
+    """Say how many of the references are better; a rank counts the construction itself."""
+    references = f"{s.n_references} reference{'s' * (s.n_references != 1)}"
+    n_better = (s.rank or 1) - 1
+    if n_better == 0:
+        return f"of {references} none is better"
+    return f"behind all {references}" if n_better == s.n_references > 1 else f"behind {n_better} of {references}"
+
+
 def _standing(verdict: Verdict) -> list[tuple[str, str]]:
     s = verdict.standing
     if s is None:
@@ -135,7 +113,7 @@ def _standing(verdict: Verdict) -> list[tuple[str, str]]:
     best = f"{s.best_who} {s.best_score!r}"
     if s.rank is None or s.lead is None:
         return [("rank", f"none; best of {s.n_references} references: {best}")]
-    rank = ("rank", f"{s.rank}, among {s.n_references} references; the best is {best}")
+    rank = ("rank", f"{s.rank}, {_place(s)}; the best is {best}")
     if verdict.first_place:
         return [rank, ("first place", f"yes: {s.lead:.3g} ahead, {s.min_improvement:g} is asked for")]
     if s.lead <= 0:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,15 +16,18 @@ from evocore.problems import problem as find_problem
 from evocore.problems.registry import folder_of
 from evocore.sandbox import Limits, ProcessSandbox
 from evocore.search.curriculum import frozen_target
+from evocore.search.inputs import check_contract, read_program, read_start
 from evocore.search.metrics import Metrics, metrics
 from evocore.tasks.attempt import AttemptResult, attempt
 from evocore.tasks.task import OptimizerTask
 from evocore.verifiers.arrays import decode
 from evocore.verifiers.client import Verifier
+from evocore.verifiers.payload import read
 from evocore.verifiers.verdict import exact_to_json
 
 if TYPE_CHECKING:
     from evocore.problems import Problem
+    from evocore.verifiers.client import Construction
 
 Kind: TypeAlias = Literal["cold", "warm"]
 
@@ -93,7 +93,7 @@ def evaluate_program(
     kinds: Sequence[Kind] = ("cold", "warm"),
     seeds: Sequence[int] = (0, 1, 2),
     budget_seconds: float = 10.0,
-    start: object = None,
+    start: Construction | None = None,
     workers: int | None = None,
     say: Callable[[str], None] | None = None,
 ) -> ProgramEvaluation:
@@ -111,9 +111,9 @@ def evaluate_program(
         One attempt a seed on every task.
     budget_seconds : float
         Of one attempt.
-    start : dict, optional
-        Construction in the problem's schema to begin the warm task from. Default: the first that is stored with the
-        problem; where there is none, one that the problem's own first program finds in the budget of one attempt.
+    start : dict, array, str or bytes, optional
+        Construction, as `evocore.verify` takes it, to begin the warm task from. Default: the first that is stored with
+        the problem; where there is none, one that the problem's own first program finds in the budget of one attempt.
     workers : int, optional
         How many attempts at a time; as many as there are cores by default.
     say : callable, optional
@@ -126,13 +126,11 @@ def evaluate_program(
     Raises
     ------
     InputError
-        The source is no Python or defines no `optimize`; the problem or the start is not usable.
+        The source breaks the contract of optimizer programs; the problem or the start is not usable.
     InfrastructureError
         The machine failed.
     """
-    reason = contract_defect(source)
-    if reason:
-        raise InputError(reason)
+    check_contract(source)
     if not kinds or not seeds:
         raise ConfigError(f"expected at least one task and one seed, got {len(kinds)} and {len(seeds)}")
     found = find_problem(problem)
@@ -141,7 +139,8 @@ def evaluate_program(
     with ProcessSandbox() as sandbox, Verifier(location) as verifier:
         bench = _Bench(found, verifier, sandbox, budget_seconds, say or (lambda words: None))
         made = [bench.make(kind, start) for kind in kinds]
-        bench.say(f"{len(made) * len(seeds)} attempts of {budget_seconds:g} s, {workers} at a time")
+        n = len(made) * len(seeds)
+        bench.say(f"{n} attempt{'s' * (n != 1)} of {budget_seconds:g} s, {workers} at a time")
         threads = ThreadPoolExecutor(workers)
         try:
             futures = [
@@ -156,29 +155,6 @@ def evaluate_program(
             TaskAttempts(task, origin, tuple(seeds), row) for (task, origin), row in zip(made, results, strict=True)
         ]
         return ProgramEvaluation(found.slug, verifier.digest, tuple(tasks))
-
-
-def contract_defect(source: str) -> str:
-    """Say why a text is no optimizer program; empty where it may be one. Nothing of it is run."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        return f"expected valid Python, got a syntax error in line {error.lineno}: {error.msg}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"expected valid Python, got: {error or type(error).__name__}"
-    if "optimize" not in _bound_names(tree):
-        return "expected a function optimize(problem, start, seed, deadline, offer) in the program, found none"
-    return ""
-
-
-def _bound_names(tree: ast.Module) -> set[str]:
-    names = {n.id for s in tree.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            names.add(statement.name)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in statement.names}
-    return names
 
 
 class _Bench:
@@ -198,14 +174,14 @@ class _Bench:
         self._budget_seconds = budget_seconds
         self.say = say
 
-    def make(self, kind: Kind, start: object) -> tuple[OptimizerTask, str]:
+    def make(self, kind: Kind, start: Construction | None) -> tuple[OptimizerTask, str]:
         """Make a task, and say where its start is from."""
         if kind == "cold":
             return self._task(kind, self._cold_start()), f"random numbers, seed {START_SEED}"
         if start is not None:
-            return self._task(kind, self._problem.parse(start)), "given"
+            return self._task(kind, read(self._problem, start)), "given"
         for file in sorted((folder_of(self._problem) / "starts").glob("*.json")):
-            return self._task(kind, self._stored(file)), f"stored: {file.name}"
+            return self._task(kind, read_start(self._problem, file)), f"stored: {file.name}"
         return self._found()
 
     def attempt(self, source: str, task: OptimizerTask, seed: int, key: str) -> AttemptResult:
@@ -217,14 +193,9 @@ class _Bench:
     def _cold_start(self) -> np.ndarray:
         return self._problem.start(self._problem.default_size, START_SEED)
 
-    def _stored(self, file: Path) -> np.ndarray:
-        try:
-            return self._problem.parse(json.loads(file.read_text()))
-        except (ValueError, InvalidConstruction) as error:
-            raise InputError(f"expected a construction in the stored start {file}: {error}") from error
-
     def _found(self) -> tuple[OptimizerTask, str]:
         programs = optimizers(self._problem)
+        sources = [read_program(program) for program in programs]
         if not programs:
             raise InputError(
                 f"expected a construction to begin the warm task of {self._problem.slug} from, found neither a stored "
@@ -232,9 +203,7 @@ class _Bench:
             )
         self.say(f"warm task: no start is stored, {programs[0].name} looks for one, {self._budget_seconds:g} s")
         cold = self._task("cold", self._cold_start())
-        result = attempt(
-            programs[0].read_text(), cold, START_SEED, self._verifier, self._sandbox, key=f"start/{programs[0].name}"
-        )
+        result = attempt(sources[0], cold, START_SEED, self._verifier, self._sandbox, key=f"start/{programs[0].name}")
         if result.best_buffer is None:
             raise InfrastructureError(
                 f"expected {programs[0].name} to find a start for the warm task, got {result.status}: {result.detail}; "

@@ -62,7 +62,10 @@ def test_an_unknown_key_names_the_near_ones():
         ("budget_seconds", -1, "budget_seconds"),
         ("target", float("inf"), "target"),
         ("target", float("nan"), "target"),
-        ("islands", 0, "islands"),
+        ("islands", 0, "expected islands of at least 1, got 0, in settings"),
+        ("target", True, "expected target to be a number or text, not a boolean"),
+        ("budget", "100000h", "at most 10 years"),
+        ("budget_seconds", 4e8, "budget_seconds of at most"),
         ("islands", "three", "islands"),
         ("seed", -1, "seed"),
         ("preset", "mylo", "did you mean milo"),
@@ -105,7 +108,7 @@ def test_a_file_of_settings_gives_way_to_keywords(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_says_so(tmp_path):
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match=r"none\.toml: expected a file, found none"):
         RunConfig.from_toml(tmp_path / "none.toml")
     broken = tmp_path / "broken.toml"
     broken.write_text("problem = ")

@@ -129,11 +129,17 @@ def test_a_second_ctrl_c_quits_at_once_and_the_run_can_go_on(tmp_path):
         (["run", PROBLEM, "--target", "nan"], ["target"]),
         (["run", PROBLEM, "--islands", "0"], ["islands"]),
         (["run", PROBLEM, "--preset", "mylo"], ["milo"]),
-        (["run", PROBLEM, "--config", "none.toml"], ["no such file", "none.toml"]),
+        (["run", PROBLEM, "--config", "none.toml"], ["none.toml: expected a file, found none"]),
         (["run", PROBLEM, "--config", "wrong.toml"], ["'island'", "islands", "wrong.toml"]),
         (["run", PROBLEM, "--config", "broken.toml"], ["expected TOML", "broken.toml"]),
         (["run", PROBLEM, "--program", "none.py"], ["none.py"]),
         (["run", PROBLEM, "--start", "wrong.toml"], ["expected JSON", "wrong.toml"]),
+        (["run", PROBLEM, "--config", "/dev/zero"], ["/dev/zero: expected a file, got a device"]),
+        (["run", PROBLEM, "--program", "/dev/zero"], ["/dev/zero: expected a file, got a device"]),
+        (["run", PROBLEM, "--start", "."], ["expected a file, got a directory"]),
+        (["run", PROBLEM, "--start", "huge"], ["huge: expected a file of at most 64 MiB"]),
+        (["run", PROBLEM, "--program", "huge"], ["huge: expected a file of at most 1 MiB"]),
+        (["run", PROBLEM, "--config", "huge"], ["huge: expected a file of at most 1 MiB"]),
         (["resume", "nowhere"], ["nowhere"]),
         (["resume", "."], ["run directory"]),
     ],
@@ -141,6 +147,8 @@ def test_a_second_ctrl_c_quits_at_once_and_the_run_can_go_on(tmp_path):
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, words):
     (tmp_path / "wrong.toml").write_text("island = 3\n")
     (tmp_path / "broken.toml").write_text("islands = \n")
+    with open(tmp_path / "huge", "wb") as file:
+        file.truncate(2 << 30)
     before = sorted(os.listdir(tmp_path))
     result = evocore(*arguments, cwd=tmp_path)
     assert result.returncode == 2, result.stderr

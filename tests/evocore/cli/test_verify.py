@@ -51,7 +51,7 @@ def test_json_has_the_documented_keys(capsys, write):
     assert (found["problem"], found["valid"], found["reasons"]) == (THIRD, True, [])
     assert (found["arena_score"], found["exact_score"], found["first_place"]) == (2.0, "2/1", False)
     assert {"alarms", "verifier_digest", "standing", "construction_sha256"} <= found.keys()
-    assert "file" not in found
+    assert found["file"].endswith("x.json")
 
 
 def test_a_negative_verdict_is_exit_code_1(capsys, write):
@@ -122,8 +122,8 @@ def test_files_that_cannot_be_read(capsys, write, tmp_path):
     cases = {
         str(tmp_path / "none.json"): "expected a file, found none of that name",
         str(tmp_path): "expected a file, got a directory",
-        str(tmp_path / "huge"): "expected at most 64 MiB, which holds the longest construction, got 2,048 MiB",
-        "/dev/zero": "expected at most 64 MiB, which holds the longest construction, got more",
+        str(tmp_path / "huge"): "expected a file of at most 64 MiB, got 2,147,483,648 bytes",
+        "/dev/zero": "expected a file, got a device",
         write({}) + "/x": "Not a directory",
         "a\0b": "null byte",
         "/proc/self/mem": "Input/output error",
@@ -150,10 +150,34 @@ def test_a_file_without_permission(write):
         os.seteuid(user)
 
 
-def test_a_fifo_is_read_to_its_end(tmp_path):
+def test_a_fifo_is_refused_without_waiting_for_a_writer(tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    with subprocess.Popen([sys.executable, "-c", f"open({str(tmp_path / 'fifo')!r}, 'w').write('x' * 200_000)"]):
-        assert read(str(tmp_path / "fifo")) == b"x" * 200_000
+    with pytest.raises(InputError, match="expected a file, got a pipe"):
+        read(str(tmp_path / "fifo"))
+
+
+def test_one_file_that_cannot_be_read_is_an_object_with_the_keys_of_several(capsys, write):
+    assert main(["verify", THIRD, write(b""), "--json"]) == 2
+    one = json.loads(capsys.readouterr().out)
+    assert main(["verify", THIRD, write(b""), write({"values": [1]}, "good"), "--json"]) == 2
+    assert one == json.loads(capsys.readouterr().out.splitlines()[0])
+    assert one.keys() == {"file", "error", "problem"}
+    assert one["problem"] == THIRD
+
+
+def test_a_closed_standard_input_is_one_sentence():
+    command = f'"{sys.executable}" -P -m evocore.cli.main verify {THIRD} - <&-'
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr == "evocore: -: expected a construction on standard input, which is closed\n"
+
+
+@pytest.mark.parametrize(
+    ("rank", "n", "words"),
+    [(6, 5, "6, behind all 5"), (1, 5, "1, of 5 references none is better"), (3, 5, "3, behind 2 of 5 references")],
+)
+def test_the_rank_says_how_many_are_better(rank, n, words):
+    assert words in report(verdict(standing=Standing(rank, n, "Ann", 0.5, -0.1, 0.25)))
 
 
 def test_unknown_problems(capsys, write, tmp_path):
