@@ -261,10 +261,12 @@ def _play(
 
 
 def _told(error: BaseException) -> str:
-    """Print the traceback, and return its last line."""
+    """Print the traceback, and return its last line, with the program's line that was the last to run."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # room for last words when memory has run out
     own = error.__traceback__.tb_next if error.__traceback__ else None
     with suppress(OSError, ValueError):  # stderr closed by the program
         traceback.print_exception(type(error), error, own, file=sys.__stderr__)
-    return traceback.format_exception_only(error)[-1].strip()
+    lines = [frame.lineno for frame in traceback.extract_tb(own) if frame.filename == PROGRAM]
+    where = f" ({PROGRAM}, line {lines[-1]})" if lines else ""
+    return traceback.format_exception_only(error)[-1].strip() + where
