@@ -76,7 +76,7 @@ def page(problem: Problem) -> str:
     """Write all about a problem for people."""
     arena = "" if problem.arena_id is None else f" (EinsteinArena problem {problem.arena_id})"
     lines = [f"{problem.slug}: {problem.title}{arena}", "", problem.statement.strip(), ""]
-    lines += [f'Schema: {{"{problem.schema_key}": [{problem.min_length} to {problem.max_length} finite numbers]}}', ""]
+    lines += [f'Schema: {{"{problem.schema_key}": [{_length(problem)} finite numbers]}}', ""]
     lines += [SCORING, "", f"Direction: {problem.direction}. To reach: {problem.target!r}" + _asked(problem)]
     if problem.proven_bound is not None:
         lines.append(f"Proven bound: {problem.proven_bound!r}; a score beyond it is a defect of the scoring.")
@@ -85,6 +85,11 @@ def page(problem: Problem) -> str:
     score = max((len(repr(r.score)) for r in problem.references), default=0)
     lines += [f"  {r.score!r:<{score}}  {r.who:<{who}}  {r.year}  {r.source}" for r in ranked(problem)]
     return "\n".join(lines) + "\n"
+
+
+def _length(problem: Problem) -> str:
+    least, most = problem.min_length, problem.max_length
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _asked(problem: Problem) -> str:

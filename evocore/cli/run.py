@@ -75,10 +75,9 @@ def finish(run: Run, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     elif not quiet:
-        from rich.console import Console
-
+        from evocore.cli.printing import show
         from evocore.report.summary import read_summary
         from evocore.report.text import final_table
 
-        Console(highlight=False).print(final_table(read_summary(result.run)))
+        show(final_table(read_summary(result.run)))
     raise typer.Exit(result.exit_code)

@@ -20,8 +20,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(summary.to_json()))
         return
-    from rich.console import Console
-
+    from evocore.cli.printing import show
     from evocore.report.text import final_table
 
-    Console(highlight=False).print(final_table(summary))
+    show(final_table(summary))
