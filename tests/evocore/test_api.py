@@ -30,16 +30,6 @@ def test_the_stub_names_what_the_package_names():
     assert set(dir(evocore)) == {*evocore.__all__, "__version__"}
 
 
-def test_the_readme_names_what_the_package_names():
-    readme = Path(evocore.__file__).parent.parent / "README.md"
-    if not readme.is_file():
-        pytest.skip("the README is not part of an installed package")
-    section = re.search(r"^## Library$(.*?)(^## |\Z)", readme.read_text(), re.MULTILINE | re.DOTALL)
-    assert section, "expected a section ## Library in README.md"
-    named = re.findall(r"^\|\s*`(?:evocore\.)?(\w+)[^`]*`", section[1], re.MULTILINE)
-    assert sorted(named) == evocore.__all__
-
-
 @pytest.mark.parametrize("name", evocore.__all__)
 def test_names_load_on_first_use(name):
     if name == "run" and importlib.util.find_spec("evocore.search.loop") is None:
