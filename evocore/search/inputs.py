@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evocore.errors import ConfigError, InputError
+from evocore.errors import ConfigError, InputError, InvalidConstruction
 from evocore.files import CONSTRUCTION_BYTES, read_bytes, read_text, shown
 from evocore.problems.registry import optimizers
 from evocore.verifiers.payload import read
@@ -64,7 +64,12 @@ def read_start(problem: Problem, file: str | os.PathLike[str]) -> FloatArray:
 
 
 def check_start(verdict: Verdict, name: str | None) -> None:
-    """Refuse a construction that cannot be improved on because it is not valid."""
+    """Refuse a construction that is not valid, or whose arena score is not true, so that gains on it mean nothing."""
     if not verdict.valid or verdict.arena_score is None:
         reason = verdict.reasons[0] if verdict.reasons else "it has no score"
         raise InputError(f"expected a valid construction to start from, got one that is not: {name}: {reason}")
+    if not verdict.is_true:
+        raise InvalidConstruction(
+            f"expected a construction to start from whose arena score is true, got one with the alarm {verdict.doubt} "
+            f"({name})"
+        )
