@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path):
     with pytest.raises(ConfigError, match="expected TOML"):
         RunConfig.from_toml(broken)
     broken.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="expected TOML"):
+    with pytest.raises(ConfigError, match="expected text in UTF-8"):
         RunConfig.from_toml(broken)
 
 
