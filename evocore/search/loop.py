@@ -220,7 +220,7 @@ class Run:
         )
         check_mutators(config)
         programs = initial_programs(problem, config)
-        start = None if config.start is None else read_start(problem, Path(config.start))
+        start = None if config.start is None else read_start(problem, config.start)
         verifier = Verifier(problem)
         try:
             if start is not None:
@@ -269,7 +269,7 @@ class Run:
         programs = () if has_epoch else initial_programs(problem, config)
         start = None
         if config.start is not None and history.best is None:
-            start = read_start(problem, Path(config.start))
+            start = read_start(problem, config.start)
         return cls(config, problem, rundir, ledger, verifier, programs=programs, start=start, **seams)
 
     def poll(self) -> RunState | None:
