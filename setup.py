@@ -49,12 +49,11 @@ class BuildExtensions(build_ext):
                 f"evocore: its kernels need Python's C headers and {headers} is not there: install them "
                 "(Debian, Ubuntu: apt install python3-dev; Fedora: dnf install python3-devel) and try again."
             )
-        self.parallel = self.parallel or os.cpu_count()
         self._optimise_glue_less()
         for one in self.extensions:  # here, because Cython does not work in several threads
             (translated,) = cythonize(one, quiet=True)
             one.sources = translated.sources
-        self.parallel = self.parallel or len(os.sched_getaffinity(0))
+        self.parallel = self.parallel or os.cpu_count()
         super().build_extensions()
 
     def _optimise_glue_less(self):
