@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A shell that starts this in the background has SIGINT ignored, and what is ignored stays so in every process started
-# from here: the tests of Ctrl-C would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell in the background ignores SIGINT and nohup SIGHUP, and what is ignored stays so in every process started from
+# here: the tests that send these signals would wait for ever.
+for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _default)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("evocore", deadline=None)
