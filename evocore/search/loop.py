@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evocore.config import RunConfig, format_duration, parse_duration
-from evocore.errors import ConfigError, EvocoreError, InfrastructureError
+from evocore.errors import ConfigError, EvocoreError, InfrastructureError, LedgerCorrupt
 from evocore.ledger import Ledger, write_file
 from evocore.problems import problem as find_problem
 from evocore.problems.base import lower, upper
@@ -255,6 +255,11 @@ class Run:
             for event in ledger:
                 history.apply(event)
                 has_epoch = has_epoch or event.kind == "epoch"
+            if not history.run and rundir.best.exists():
+                raise LedgerCorrupt(
+                    f"expected the events of a run in {rundir.ledger}, got none, although the run found {rundir.best}: "
+                    f"restore the ledger, or begin a new run with --start {rundir.best}"
+                )
             config = _extended(config, history, budget, rundir)
             verifier = opened.enter_context(Verifier(problem))
             recorded = history.run.get("verifier_digest")

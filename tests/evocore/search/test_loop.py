@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from evocore.config import RunConfig
-from evocore.errors import ConfigError, InfrastructureError, InputError, InvalidConstruction
+from evocore.errors import ConfigError, InfrastructureError, InputError, InvalidConstruction, LedgerCorrupt
 from evocore.ledger import read_ledger
 from evocore.search.loop import Run, run
 
@@ -175,9 +175,9 @@ def test_bad_input_is_found_before_anything_is_written(finished, tmp_path):
     (tmp_path / "negative.json").write_text('{"values": [1.0, -1.0, 2.0]}')
     (tmp_path / "nan.json").write_text('{"values": [1.0, NaN]}')
     cases = [
-        ({"program": [str(tmp_path / "none.py")]}, InputError, "no such file"),
+        ({"program": [str(tmp_path / "none.py")]}, InputError, "expected a file, found none"),
         ({"program": [str(tmp_path / "broken.py")]}, InputError, "breaks the contract"),
-        ({"start": str(tmp_path / "none.json")}, InputError, "no such file"),
+        ({"start": str(tmp_path / "none.json")}, InputError, "expected a file, found none"),
         ({"start": str(tmp_path / "start.json")}, InputError, "expected JSON"),
         ({"start": str(tmp_path / "negative.json")}, InputError, "not positive"),
         ({"start": str(tmp_path / "nan.json")}, InvalidConstruction, r"values\[1\]"),
@@ -199,6 +199,15 @@ def test_bad_input_is_found_before_anything_is_written(finished, tmp_path):
 def test_a_second_run_into_the_same_folder_is_sent_to_resume(finished):
     with pytest.raises(ConfigError, match="evocore resume"):
         short(finished.run.parent / "flat", finished.run)
+
+
+def test_an_emptied_ledger_is_not_taken_for_a_new_run(copied):
+    run = copied()
+    (run / "ledger.jsonl").write_bytes(b"")
+    best = (run / "best.json").read_bytes()
+    with pytest.raises(LedgerCorrupt, match="--start"):
+        Run.resume(run, budget="1m")
+    assert (run / "best.json").read_bytes() == best
 
 
 def test_a_problem_whose_scores_disagree_finds_nothing_that_counts(tmp_path):
