@@ -282,9 +282,7 @@ def test_usage_errors_are_one_line_and_exit_code_2(capsys, words, message):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_that_is_there_has_help(capsys, name):
-    if name not in cli._Commands(name="evocore").list_commands(None):
-        pytest.skip(f"evocore/cli/{name}.py is not there")
+def test_every_command_has_help(capsys, name):
     assert main([name, "--help"]) == 0
     assert f"Usage: evocore {name}" in capsys.readouterr().out
 
