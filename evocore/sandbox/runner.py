@@ -231,7 +231,12 @@ def main() -> None:
 
 
 def _leave(folder: Path) -> NoReturn:
-    """Remove the folder, as the controller cannot any more, and end."""
+    """Remove the folder, as the controller cannot any more, and end.
+
+    Runs as a handler as well. The kernel sends the signal once for every thread of the controller that dies, so a
+    second one comes while this works: it must not find a lock that this holds.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     linux.remove_tree(folder)
     with suppress(OSError):  # another runner's folder is still in it
         folder.parent.rmdir()

@@ -114,10 +114,9 @@ def killed_and_resumed(folder, kills, budget, seed):
     for _ in range(kills):
         is_there = (run / "ledger.jsonl").exists()
         arguments = ["resume", str(run)] if is_there else ["run", "--config", str(settings), "--out", str(run)]
-        process = launch(arguments, folder)
-        kill_after(process, run / "ledger.jsonl", rng.randrange(12), rng.uniform(0.0, 0.5))
-        stderr = process.stderr.read()
-        process.stderr.close()
+        with launch(arguments, folder) as process:
+            kill_after(process, run / "ledger.jsonl", rng.randrange(12), rng.uniform(0.0, 0.5))
+            stderr = process.stderr.read()
         assert process.returncode in (0, -signal.SIGKILL) or "--budget" in stderr, stderr
         if not (run / "ledger.jsonl").exists():
             # killed before there was a run: what lies there is no run, and a new one wants an empty folder
