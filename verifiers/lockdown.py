@@ -294,7 +294,7 @@ class Filter:
         if missing:
             raise ConfigError(f"expected system calls whose numbers are known here, got {', '.join(missing)}")
         self.instructions, self._own_pid_at = _compile(rules)
-        self._array = (_Instruction * len(self.instructions))(*self.instructions)
+        self._array = (_Instruction * len(self.instructions))(*(_Instruction(*step) for step in self.instructions))
         self._program = _Program(len(self.instructions), ctypes.cast(self._array, ctypes.POINTER(_Instruction)))
 
     def install(self) -> None:
