@@ -6,6 +6,7 @@
 `score`         the arena's score of a construction
 `score_many`    the same for a batch
 `verify`        everything about a construction, exactly, from a protected process
+`certify`       a proof file of an exact score, which checks itself
 `Ratchet`       keep the best construction, by exact score
 `Verifier`      the protected process, for many constructions and for programs that are not trusted
 `run`           search for better constructions
@@ -22,6 +23,7 @@ from evocore._version import __version__ as __version__
 _HOMES = {
     "Ratchet": "evocore.verifiers.ratchet",
     "Verifier": "evocore.verifiers.client",
+    "certify": "evocore.api",
     "problem": "evocore.problems.registry",
     "run": "evocore.search.loop",
     "score": "evocore.api",
@@ -29,7 +31,7 @@ _HOMES = {
     "verify": "evocore.api",
 }
 
-__all__ = ["Ratchet", "Verifier", "problem", "problems", "run", "score", "score_many", "verify"]
+__all__ = ["Ratchet", "Verifier", "certify", "problem", "problems", "run", "score", "score_many", "verify"]
 
 
 def __getattr__(name: str) -> object:

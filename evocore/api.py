@@ -1,4 +1,4 @@
-"""The public scoring functions: `score`, `score_many`, `verify`."""
+"""The public scoring functions: `score`, `score_many`, `verify`, `certify`."""
 
 from __future__ import annotations
 
@@ -118,3 +118,42 @@ def verify(problem: Which, payload: Construction, verifier: Verifier | None = No
         return verifier.verify(problem, payload)
     with Verifier(problem) as own:
         return own.verify(problem, payload)
+
+
+def certify(problem: Which, payload: Construction, verifier: Verifier | None = None) -> str:
+    """Prove the exact score of a construction to anyone: one Python file of integers that checks itself.
+
+    Parameters
+    ----------
+    problem, payload, verifier
+        As for `verify`.
+
+    Returns
+    -------
+    str
+        The text of the file. It has been run once: `python3 FILE` says that the score is true, without imports.
+
+    Raises
+    ------
+    UnknownProblem, InvalidConstruction
+        No such problem, nothing that could be judged, or a construction that is not valid.
+    InputError
+        The problem has no certificates.
+    InfrastructureError
+        What was written does not check; nothing is handed out then.
+
+    Examples
+    --------
+    >>> text = certify("third-autocorrelation-inequality", {"values": [1, 1, 1]})
+    >>> text.partition("SCORE = ")[2].split()[:3]
+    ['[', '2,', '1']
+    """
+    from evocore.verifiers.certificate import check, proof_file
+
+    found = find(problem)
+    verdict = verify(problem, payload, verifier)
+    if not verdict.valid:
+        raise InvalidConstruction(f"expected a valid construction, got one that is not: {'; '.join(verdict.reasons)}")
+    text = proof_file(found, found.certificate(read(found, payload)), verdict)
+    check(text)
+    return text

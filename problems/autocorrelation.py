@@ -14,6 +14,7 @@ promising ones are computed, and the result is within 4 ulp of the arena's.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ import numpy as np
 from evocore.errors import InvalidConstruction
 from evocore.kernels.fourier import value_range
 from evocore.problems.base import ExactResult, Problem, Vector, score_alarms, to_float
+from evocore.problems.certificate import Certificate
 
 DIRECT_LENGTH = 4096  # up to here the arena's own operation costs at most a few milliseconds
 LAG_BUDGET = 2e8  # multiplications spent on candidate lags, about 0.1 s
@@ -195,3 +197,13 @@ def mirrored(cells: Vector, weights: Vector) -> Vector:
     """Return the cells or their mirror image, whichever has more of the weights on the left."""
     slope = np.arange(len(cells)) - (len(cells) - 1) / 2
     return np.ascontiguousarray(cells[::-1]) if float(weights @ slope) > 0 else cells
+
+
+def step_certificate(f: Vector, score: Fraction, checker: str) -> Certificate:
+    """Return a certificate of a score that scaling does not change: the values over their common power of two."""
+    from evocore.problems.exact import to_integers
+
+    integers = to_integers(f)
+    values = [integers[i] for i in range(len(integers))]
+    meaning = f"f[i] = VALUES[i] * 2**{integers.exponent}; the power of two cancels in the score."
+    return Certificate(score, {"VALUES": values}, meaning, checker)

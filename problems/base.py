@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evocore.errors import InvalidConstruction
+from evocore.errors import InputError, InvalidConstruction
 from evocore.kernels.fourier import value_range
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from evocore.problems.certificate import Certificate
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 Direction: TypeAlias = Literal["minimize", "maximize"]
@@ -402,6 +404,21 @@ class Problem:
             The step function averaged over 64 equal cells, scaled to mean 1.
         """
         return unit_mean(cell_means(x, DESCRIPTOR_CELLS))
+
+    def certificate(self, x: Vector) -> Certificate:
+        """Return what proves the exact score of a valid construction to anyone, without this package.
+
+        Parameters
+        ----------
+        x : (n,) float64 array
+            What `parse` or `check` returned, and `exact` calls valid.
+
+        Raises
+        ------
+        InputError
+            The problem has no certificates.
+        """
+        raise InputError(f"{self.slug} has no certificates: write its method certificate (evocore.problems.Problem)")
 
     # ---- comparing ------------------------------------------------------------------------------------------------
 

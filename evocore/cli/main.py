@@ -28,6 +28,7 @@ COMMANDS = {
     "resume": "Go on with a run that was stopped or interrupted.",
     "show": "Show what a run found.",
     "verify": "Check constructions: validity, arena score, exact score, rank.",
+    "certify": "Write a proof of a construction's exact score that checks itself.",
     "evaluate": "Evaluate one optimizer program, without a search.",
     "problems": "List the problems, or show one in full.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from evocore.problems.autocorrelation import (
     peak_correlation,
 )
 from evocore.problems.base import DESCRIPTOR_CELLS, ExactResult, Reference, Vector, cell_means
+from evocore.problems.certificate import Certificate
 
 LARGEST_CLIPPED_SHARE = Fraction(1, 10**9)
 
@@ -35,6 +37,16 @@ all are multiplied by (n/2) / Σ h[i]; after that they must still be in [0, 1]. 
     (2/n) · max_k Σ_i h[i] (1 - h[i+k]).
 
 The constant is at least 0.379005.
+"""
+
+CHECKER = """\
+n = len(VALUES)
+if not all(0 <= value <= DENOMINATOR for value in VALUES):
+    raise SystemExit("false: a value is not in [0, 1]")
+if 2 * sum(VALUES) != n * DENOMINATOR:
+    raise SystemExit("false: the sum is not n/2")
+overlaps = product(VALUES, [DENOMINATOR - value for value in reversed(VALUES)])
+numerator, denominator = 2 * max(overlaps), n * DENOMINATOR**2
 """
 
 
@@ -130,6 +142,18 @@ class ErdosMinOverlap(StepFunctionProblem):
         slack = [max(0, 2 * total - n * values[i]) for i in range(n)]
         top = 2 * sum(slack)
         return [top - n * s for s in slack], top
+
+    def certificate(self, x: Vector) -> Certificate:
+        """Return the canonical repair in lowest terms, with its score."""
+        value = self.exact(x).value
+        if not isinstance(value, Fraction):
+            raise InvalidConstruction("expected a valid construction, got one that breaks a condition")
+        numerators, denominator = self.repaired(x)
+        common = math.gcd(denominator, *numerators)
+        values = [numerator // common for numerator in numerators]
+        return Certificate(
+            value, {"VALUES": values, "DENOMINATOR": denominator // common}, "h[i] = VALUES[i] / DENOMINATOR.", CHECKER
+        )
 
     def project(self, x: Vector) -> Vector:
         """Return the nearest h in [0, 1] with sum n/2; its float sum is n/2 or a few ulp more, never less."""

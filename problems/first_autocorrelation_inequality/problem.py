@@ -15,8 +15,10 @@ from evocore.problems.autocorrelation import (
     index_of,
     moderate,
     peak_convolution,
+    step_certificate,
 )
 from evocore.problems.base import ExactResult, Reference, Vector
+from evocore.problems.certificate import Certificate
 
 STATEMENT = """\
 Find a nonnegative function f on [-1/4, 1/4] for which the maximum of f*f is as small as possible against the square
@@ -29,6 +31,12 @@ Submit f as a step function: n values f[0..n-1] ≥ 0 on n equal cells, 1 ≤ n 
     2n · max_k Σ_i f[i] f[k-i] / (Σ_i f[i])².
 
 The infimum over all f is between 1.28 and the best value known. Scaling f changes nothing.
+"""
+
+CHECKER = """\
+if any(value < 0 for value in VALUES) or sum(VALUES) == 0:
+    raise SystemExit("false: a value is negative, or all are zero")
+numerator, denominator = 2 * len(VALUES) * max(product(VALUES, VALUES)), sum(VALUES) ** 2
 """
 
 
@@ -93,6 +101,14 @@ class FirstAutocorrelation(StepFunctionProblem):
             return ExactResult.invalid(*reasons)
         squares = extreme_squares(f)
         return ExactResult(Fraction(2 * len(f) * squares.largest, squares.total**2))
+
+    def certificate(self, x: Vector) -> Certificate:
+        """Return the values in integers, with their score."""
+        f = self.check(x)
+        value = self.exact(f).value
+        if not isinstance(value, Fraction):
+            raise InvalidConstruction("expected a valid construction, got one that breaks a condition")
+        return step_certificate(f, value, CHECKER)
 
     def project(self, x: Vector) -> Vector:
         """Clip at zero; ones where nothing is left; another power of two where squares would leave double's range."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,10 @@ from evocore.problems.autocorrelation import (
     finite_score,
     index_of,
     moderate,
+    step_certificate,
 )
 from evocore.problems.base import ExactResult, Reference, Vector
+from evocore.problems.certificate import Certificate
 
 CLIPPED_FROM = -1e-6
 RATIONAL_SIZE = 2e7  # n * bits up to which the exact score is written as a rational
@@ -33,6 +36,14 @@ zero beyond both ends, f*f is taken as piecewise linear through g, and the score
     Σ_k (g[k]² + g[k] g[k+1] + g[k+1]²) / (3 · Σ_k g[k] · max_k g[k]).
 
 Values from -1e-6 up to 0 are set to 0 first. Scaling f changes nothing.
+"""
+
+CHECKER = """\
+if any(value < 0 for value in VALUES) or sum(VALUES) == 0:
+    raise SystemExit("false: a value is negative, or all are zero")
+g = product(VALUES, VALUES)
+numerator = 2 * sum(c * c for c in g) + sum(c * d for c, d in zip(g, g[1:]))
+denominator = 3 * sum(VALUES) ** 2 * max(g)
 """
 
 
@@ -94,6 +105,15 @@ class SecondAutocorrelation(StepFunctionProblem):
             return super().alarms(x, arena, exact)
         clipping = f"clipping: {count} negative values down to {float(x.min())!r} are set to 0 before scoring"
         return (clipping, *super().alarms(np.maximum(x, 0.0), arena, exact))
+
+    def certificate(self, x: Vector) -> Certificate:
+        """Return the clipped values in integers, with their score as a rational, whatever its size."""
+        from evocore.problems.exact import second_moment_ratio, to_integers
+
+        f = self._admitted(x)
+        value = second_moment_ratio(to_integers(f), max_size=math.inf)
+        assert isinstance(value, Fraction)
+        return step_certificate(f, value, CHECKER)
 
     def project(self, x: Vector) -> Vector:
         """Clip at zero; ones where nothing is left; another power of two where squares would leave double's range."""

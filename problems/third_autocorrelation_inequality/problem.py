@@ -15,8 +15,10 @@ from evocore.problems.autocorrelation import (
     finite_score,
     moderate,
     peak_convolution,
+    step_certificate,
 )
 from evocore.problems.base import ExactResult, Reference, Vector, to_float
+from evocore.problems.certificate import Certificate
 
 SMALLEST_INTEGRAL_SQUARED = 1e-9
 LARGEST_SCORE = 10**300  # the sum may cancel to almost nothing; beyond this a double cannot hold the score
@@ -34,6 +36,12 @@ Submit f as a step function: n values f[0..n-1] on n equal cells, 1 ≤ n ≤ 10
 
 Only the positive peak counts: very negative values of f*f cost nothing. (Where the literature takes max |f*f| instead,
 that value is reported as `max_abs`.)
+"""
+
+CHECKER = """\
+if sum(VALUES) == 0:
+    raise SystemExit("false: the sum is zero")
+numerator, denominator = 2 * len(VALUES) * abs(max(product(VALUES, VALUES))), sum(VALUES) ** 2
 """
 
 
@@ -113,6 +121,14 @@ class ThirdAutocorrelation(StepFunctionProblem):
         if value > LARGEST_SCORE:
             return ExactResult.invalid("expected a score below 1e300, got more: positive and negative values cancel")
         return ExactResult(value, extras={"max_abs": repr(to_float(scale * max(abs(largest), abs(smallest))))})
+
+    def certificate(self, x: Vector) -> Certificate:
+        """Return the values in integers, with their score."""
+        f = self.check(x)
+        value = self.exact(f).value
+        if not isinstance(value, Fraction):
+            raise InvalidConstruction("expected a valid construction, got one that breaks a condition")
+        return step_certificate(f, value, CHECKER)
 
     def project(self, x: Vector) -> Vector:
         """Add a constant where the integral is too small, scale where squares would leave double's range."""
