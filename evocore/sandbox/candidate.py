@@ -55,7 +55,8 @@ def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
         Who must be alive for this process to live.
     """
     payload = _confine(job, fds, runner_pid)
-    source, start = payload[: job["source_bytes"]], np.frombuffer(payload, np.float64, offset=job["source_bytes"])
+    source = payload[: job["source_bytes"]]
+    start = np.frombuffer(payload[job["source_bytes"] + job["folder_bytes"] :], np.float64)
     try:
         problem = built_in.get(job["problem"]) or find_problem(job["problem"])
     except Exception:  # the process boundary: a problem that does not load is told to whoever asked for it

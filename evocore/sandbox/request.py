@@ -29,19 +29,22 @@ class Request:
         The job's problem, a folder as an absolute path.
     source : bytes
         The program.
+    folder : bytes
+        An archive of the problem's folder, for a runner that cannot see it.
     """
 
-    def __init__(self, job: Job, limits: Limits, problem: str, source: bytes) -> None:
+    def __init__(self, job: Job, limits: Limits, problem: str, source: bytes, folder: bytes = b"") -> None:
         self.job = job
         self.limits = limits
         self.problem = problem
         self.source_bytes = len(source)
+        self.folder_bytes = len(folder)
         self.budget_seconds = min(job.budget_seconds, limits.wall_seconds)
         self.folders: list[Path] = []
         self.n_tries = 0
         self.is_stopped = False
         self.payload = os.memfd_create("evocore-job", os.MFD_CLOEXEC)
-        for part in (source, job.start.tobytes()):
+        for part in (source, folder, job.start.tobytes()):
             _write_all(self.payload, part)
         self._changed = threading.Condition()
         self._waiting: deque[Offer] = deque()

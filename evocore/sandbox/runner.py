@@ -211,6 +211,13 @@ def main() -> None:
     linux.die_with_parent(signal.SIGTERM)
     if os.getppid() != controller:
         _leave(folder)
+    runner = serve(jobs, Runner)
+    if runner.has_lost_controller():
+        _leave(folder)
+
+
+def serve(jobs: socket.socket, kind: type[Runner]) -> Runner:
+    """Load everything, say so, and run jobs to the end."""
     linux.become_subreaper()
     warm_up()
     for stream in (sys.stdout, sys.stderr):  # the candidates' as well: any text, and no line kept back
@@ -221,13 +228,12 @@ def main() -> None:
     wakeup, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(signalled)
     signal.signal(signal.SIGTERM, lambda signum, stack: None)
-    runner = Runner(jobs, wakeup)
+    runner = kind(jobs, wakeup)
     with suppress(ConnectionError):  # gone already: serving will tell
         jobs.send(b"ready", socket.MSG_NOSIGNAL)
     runner.serve()
     runner.close()
-    if runner.has_lost_controller():
-        _leave(folder)
+    return runner
 
 
 def _leave(folder: Path) -> NoReturn:

@@ -1,4 +1,4 @@
-"""A runner as the controller sees it: its process, its socket, and the tries that it was handed."""
+"""A runner as the controller sees it: its socket, its end, and the tries that it was handed."""
 
 from __future__ import annotations
 
@@ -9,30 +9,41 @@ import subprocess
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 
 from evocore.sandbox import linux
-from evocore.sandbox.base import environment
+from evocore.sandbox.base import Status, environment
+from evocore.sandbox.request import Request
 from evocore.sandbox.tries import Try
+from evocore.sandbox.wire import FAREWELL
 
 MARKER = "EVOCORE_SANDBOX"
 SWEEP_SECONDS = 5.0
 EXIT_SECONDS = 10.0
 
 
-class RunnerProcess:
-    """Start a runner. It is ready some seconds later, and says so on its socket; closing that ends it.
-
-    Start it from a thread that outlives it: the kernel ends it with the thread.
+class ControlledRunner(ABC):
+    """What every runner has in common, wherever it runs. It says on its socket when it is ready.
 
     Parameters
     ----------
     folder : Path
-        Made here; the working directories of its jobs come into it.
+        Made here, for what the runner needs of files; it goes with the sandbox' own.
+
+    Attributes
+    ----------
+    socket : socket
+        The near end of the jobs' socket. Hanging up ends the runner.
+    end_fd : int
+        Readable once the runner has ended.
     """
 
+    end_fd: int
+
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True)  # it goes with the sandbox' own
+        folder.mkdir(mode=0o700, parents=True)
         self.folder = folder
         self.is_ready = False
         self.is_retired = False
@@ -40,28 +51,82 @@ class RunnerProcess:
         self.waiting: list[Try] = []
         self.tries: set[Try] = set()
         self.started_at = time.monotonic()
+        self.socket, self._far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.setblocking(False)
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Process id, by this process' count; 0 where it is not known."""
+
+    @abstractmethod
+    def new_try(self, request: Request) -> Try:
+        """Make a try at a request, with a working directory of its own."""
+
+    def send(self) -> None:
+        """Hand over the tries that wait, as far as the socket takes them."""
+        while self.is_ready and self.waiting:
+            attempt = self.waiting[0]
+            packet, fds = attempt.packet()
+            try:
+                socket.send_fds(self.socket, [packet], fds, socket.MSG_NOSIGNAL)
+            except (BlockingIOError, ConnectionError):  # full: once more later; gone: its end will be noticed
+                return
+            attempt.is_sent(time.monotonic())
+            del self.waiting[0]
+            self.n_started += 1
+
+    def hang_up(self) -> None:
+        """Say that there is nothing more to do."""
+        with suppress(OSError):  # gone already
+            self.socket.send(FAREWELL, socket.MSG_NOSIGNAL)
+        self.socket.close()
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the runner without asking."""
+
+    @abstractmethod
+    def complaints(self) -> str:
+        """Return the end of what the runner wrote to stderr."""
+
+    @abstractmethod
+    def bury(self) -> str:
+        """Clear up after a runner that has ended; returns how it ended, in a few words."""
+
+    @abstractmethod
+    def verdict_on_death(self) -> tuple[Status, str]:
+        """Judge a program that was alone in this runner when it died, as the one before had."""
+
+
+class RunnerProcess(ControlledRunner):
+    """Start a runner as a process of this machine. It is ready some seconds later.
+
+    Start it from a thread that outlives it: the kernel ends it with the thread.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self._token = f"{MARKER}={secrets.token_hex(16)}"
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the runner)
-        self.socket, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.setblocking(False)
         try:
-            self._process = self._start(far)
+            self._process = self._start()
         except OSError:
             self.socket.close()
             self._complaints.close()
             raise
         finally:
-            far.close()
-        self.pidfd = os.pidfd_open(self._process.pid)
+            self._far.close()
+        self.end_fd = os.pidfd_open(self._process.pid)
 
-    def _start(self, far: socket.socket) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-s", "-B", "-m", "evocore.sandbox.runner"]
         return subprocess.Popen(
-            [*command, str(far.fileno()), str(os.getpid()), str(self.folder)],
+            [*command, str(self._far.fileno()), str(os.getpid()), str(self.folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
-            pass_fds=[far.fileno()],
+            pass_fds=[self._far.fileno()],
             cwd=self.folder,
             env=self._environment(),
             start_new_session=True,  # Ctrl-C is for the controller alone
@@ -77,18 +142,12 @@ class RunnerProcess:
         """Process id."""
         return self._process.pid
 
-    def send(self) -> None:
-        """Hand over the tries that wait, as far as the socket takes them."""
-        while self.is_ready and self.waiting:
-            attempt = self.waiting[0]
-            packet, fds = attempt.packet()
-            try:
-                socket.send_fds(self.socket, [packet], fds, socket.MSG_NOSIGNAL)
-            except (BlockingIOError, ConnectionError):  # full: once more later; gone: its end will be noticed
-                return
-            attempt.is_sent(time.monotonic())
-            del self.waiting[0]
-            self.n_started += 1
+    def new_try(self, request: Request) -> Try:
+        """Make a try at a request. Its folder is removed with the request."""
+        folder = self.folder / f"job-{os.urandom(8).hex()}"
+        folder.mkdir(mode=0o700)
+        request.folders.append(folder)
+        return Try(request, folder)
 
     def kill(self) -> None:
         """End the runner without asking."""
@@ -99,8 +158,8 @@ class RunnerProcess:
         size = os.fstat(self._complaints.fileno()).st_size
         return os.pread(self._complaints.fileno(), 4096, max(0, size - 4096)).decode("utf-8", "replace").strip()
 
-    def bury(self) -> int:
-        """Wait for the runner's end, kill what it can have left behind, and return its exit code.
+    def bury(self) -> str:
+        """Wait for the runner's end, and kill what it can have left behind.
 
         A runner that ends in order leaves nothing. One that was killed leaves its candidates to the kernel, which
         kills them, and their children to the marker in the environment that all of them were born with.
@@ -113,9 +172,13 @@ class RunnerProcess:
         if code != 0:
             self._sweep()
         self.socket.close()
-        os.close(self.pidfd)
+        os.close(self.end_fd)
         self._complaints.close()
-        return code
+        return f"exit code {code}"
+
+    def verdict_on_death(self) -> tuple[Status, str]:
+        """Blame the program: nobody else was there."""
+        return Status.VIOLATION, "the process that runs it died twice; the second time it ran alone"
 
     def _sweep(self) -> None:
         give_up = time.monotonic() + SWEEP_SECONDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import socket
 import tempfile
 import threading
 import time
@@ -17,9 +16,9 @@ from evocore.errors import SandboxUnavailable
 from evocore.sandbox import linux
 from evocore.sandbox.base import Status
 from evocore.sandbox.request import Request
-from evocore.sandbox.runner_process import RunnerProcess
+from evocore.sandbox.runner_process import ControlledRunner, RunnerProcess
 from evocore.sandbox.tries import Try
-from evocore.sandbox.wire import FAREWELL, Garbage
+from evocore.sandbox.wire import Garbage
 
 READY_SECONDS = 180.0
 HELLO_SECONDS = 60.0
@@ -49,9 +48,9 @@ class Supervisor:
         self._is_done = False
         self._folder = Path(tempfile.mkdtemp(prefix="evocore-sandbox-"))
         self._n_runners = 0
-        self._shared: RunnerProcess | None = None
-        self._next: RunnerProcess | None = None
-        self._runners: set[RunnerProcess] = set()
+        self._shared: ControlledRunner | None = None
+        self._next: ControlledRunner | None = None
+        self._runners: set[ControlledRunner] = set()
 
     # ---- called from other threads --------------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ class Supervisor:
 
     def runner_pids(self) -> list[int]:
         """Process ids of the runners that are up."""
-        return [r.pid for r in list(self._runners)]
+        return [r.pid for r in list(self._runners) if r.pid]
 
     def _order(self, what: Callable[[], None]) -> bool:
         """Have this thread do something; False once it is too late."""
@@ -148,7 +147,7 @@ class Supervisor:
                 if due is not None and now >= due:
                     self._overdue(runner, attempt, now)
 
-    def _overdue(self, runner: RunnerProcess, attempt: Try, now: float) -> None:
+    def _overdue(self, runner: ControlledRunner, attempt: Try, now: float) -> None:
         if attempt.killed_at is not None:
             runner.kill()  # it does not do what it is told: stopped by a program, or stuck
         elif attempt.started_at is not None:
@@ -163,15 +162,18 @@ class Supervisor:
         with suppress(OSError):
             self._shared = self._start_runner()
 
-    def _start_runner(self) -> RunnerProcess:
+    def _start_runner(self) -> ControlledRunner:
         self._n_runners += 1
-        runner = RunnerProcess(self._folder / str(self._n_runners))
+        runner = self._new_runner(self._folder / str(self._n_runners))
         self._runners.add(runner)
         self._selector.register(runner.socket, selectors.EVENT_READ, lambda: self._hear(runner))
-        self._selector.register(runner.pidfd, selectors.EVENT_READ, lambda: self._lose(runner))
+        self._selector.register(runner.end_fd, selectors.EVENT_READ, lambda: self._lose(runner))
         return runner
 
-    def _hear(self, runner: RunnerProcess) -> None:
+    def _new_runner(self, folder: Path) -> ControlledRunner:
+        return RunnerProcess(folder)
+
+    def _hear(self, runner: ControlledRunner) -> None:
         try:
             is_ready = runner.socket.recv(64) == b"ready"
         except ConnectionError:
@@ -184,35 +186,33 @@ class Supervisor:
             self._retire(self._shared)
             self._shared, self._next = runner, None
 
-    def _retire(self, runner: RunnerProcess | None) -> None:
+    def _retire(self, runner: ControlledRunner | None) -> None:
         """Let a runner end as soon as it has no job any more."""
         if runner is not None:
             runner.is_retired = True
             self._release(runner)
 
-    def _release(self, runner: RunnerProcess) -> None:
+    def _release(self, runner: ControlledRunner) -> None:
         if runner.is_retired and not runner.tries:
             self._hang_up(runner)
 
-    def _hang_up(self, runner: RunnerProcess) -> None:
+    def _hang_up(self, runner: ControlledRunner) -> None:
         if runner.socket.fileno() >= 0:  # else it has been done
             with suppress(KeyError):
                 self._selector.unregister(runner.socket)
-            with suppress(OSError):  # gone already
-                runner.socket.send(FAREWELL, socket.MSG_NOSIGNAL)
-            runner.socket.close()
+            runner.hang_up()
 
-    def _lose(self, runner: RunnerProcess, why: str = "") -> None:
+    def _lose(self, runner: ControlledRunner, why: str = "") -> None:
         """A runner has ended, in order or not."""
-        for source in (runner.socket, runner.pidfd):
+        for source in (runner.socket, runner.end_fd):
             with suppress(KeyError, ValueError):
                 self._selector.unregister(source)
         complaints = why or runner.complaints()
-        code = runner.bury()
+        how = runner.bury()
         self._runners.discard(runner)
         for attempt in list(runner.tries):
             self._drop(runner, attempt)
-            self._after_loss(attempt, was_ready=runner.is_ready, code=code, complaints=complaints)
+            self._after_loss(runner, attempt, how, complaints)
         if runner is self._next:
             self._next = None
         if runner is self._shared:
@@ -220,22 +220,19 @@ class Supervisor:
             if runner.is_ready and not (self._is_closing or self._is_done):
                 self._warm_up()
 
-    def _after_loss(self, attempt: Try, *, was_ready: bool, code: int, complaints: str) -> None:
+    def _after_loss(self, runner: ControlledRunner, attempt: Try, how: str, complaints: str) -> None:
         request = attempt.request
         if self._is_closing or self._is_done:
             request.fail(_closed())
-        elif not was_ready:
-            said = complaints.splitlines()[-1] if complaints else "nothing"
-            request.fail(
-                SandboxUnavailable(f"expected the sandbox' runner to start, got exit code {code}; it said: {said}")
-            )
         elif request.is_stopped or attempt.verdict is not None:
             request.finish(attempt.outcome(time.monotonic()))
         elif request.n_tries < 2:
             self._place(request)
+        elif not runner.is_ready:
+            said = complaints.splitlines()[-1] if complaints else "nothing"
+            request.fail(SandboxUnavailable(f"expected the sandbox' runner to start, got {how}; it said: {said}"))
         else:
-            # It died twice, the second time with this program alone in it: that is the program's doing.
-            attempt.verdict = (Status.VIOLATION, "the process that runs it died twice; the second time it ran alone")
+            attempt.verdict = runner.verdict_on_death()
             request.finish(attempt.outcome(time.monotonic()))
 
     # ---- requests -------------------------------------------------------------------------------------------------
@@ -246,7 +243,7 @@ class Supervisor:
             return
         try:
             runner = self._runner_for(request)
-            attempt = Try(request, runner.folder / f"job-{os.urandom(8).hex()}")
+            attempt = runner.new_try(request)
         except OSError as error:  # no process, file or memory left on this machine
             request.fail(SandboxUnavailable(f"expected the machine to start another process, got: {error}"))
             return
@@ -259,7 +256,7 @@ class Supervisor:
             listen(fd, selectors.EVENT_READ, lambda fd=fd: self._read_output(attempt, fd))
         runner.send()
 
-    def _runner_for(self, request: Request) -> RunnerProcess:
+    def _runner_for(self, request: Request) -> ControlledRunner:
         if request.n_tries > 0:
             alone = self._start_runner()
             alone.is_retired = True
@@ -282,14 +279,14 @@ class Supervisor:
         if not attempt.read_output(fd):
             self._selector.unregister(fd)
 
-    def _read_control(self, runner: RunnerProcess, attempt: Try) -> None:
+    def _read_control(self, runner: ControlledRunner, attempt: Try) -> None:
         is_open = attempt.read_control()
         if attempt.has_ended:
             self._finish(runner, attempt)
         elif not is_open:  # the runner is gone; the end of its process is what counts
             self._selector.unregister(attempt.control)
 
-    def _finish(self, runner: RunnerProcess, attempt: Try) -> None:
+    def _finish(self, runner: ControlledRunner, attempt: Try) -> None:
         now = time.monotonic()
         if attempt.verdict is None:
             try:
@@ -300,7 +297,7 @@ class Supervisor:
         attempt.request.finish(attempt.outcome(now))
         self._release(runner)
 
-    def _drop(self, runner: RunnerProcess, attempt: Try) -> None:
+    def _drop(self, runner: ControlledRunner, attempt: Try) -> None:
         for source in (attempt.offers, attempt.stdout, attempt.stderr, attempt.control):
             with suppress(KeyError):
                 self._selector.unregister(source)

@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
@@ -53,15 +54,16 @@ class Try:
     ----------
     request : Request
     folder : Path
-        Private working directory; made here, removed by the caller.
+        Private working directory, as the runner sees it.
+    pid_here : callable
+        Translates the runner's process ids into those of this process; None stands for a process that is not there.
     """
 
-    def __init__(self, request: Request, folder: Path) -> None:
-        folder.mkdir(mode=0o700)
-        request.folders.append(folder)
+    def __init__(self, request: Request, folder: Path, pid_here: Callable[[int], int | None] = lambda pid: pid) -> None:
         request.n_tries += 1
         self.request = request
         self._folder = folder
+        self._pid_here = pid_here
         self._far: list[int] = []
         self.offers, self.stdout, self.stderr = (self._pipe() for _ in range(3))
         self.control, far_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -101,6 +103,7 @@ class Try:
             "problem": self.request.problem,
             "folder": str(self._folder),
             "source_bytes": self.request.source_bytes,
+            "folder_bytes": self.request.folder_bytes,
             "seed": job.seed,
             "budget_seconds": self.request.budget_seconds,
             "cpu_seconds": ceil(limits.cpu_seconds + limits.grace_seconds),
@@ -139,7 +142,7 @@ class Try:
                 return False
             said = json.loads(packet)
             if said["event"] == "started":
-                self._pid = said["pid"]
+                self._pid = self._pid_here(said["pid"])
             else:
                 self._report = said
                 self._cpu_seconds = said["cpu_seconds"]
@@ -200,7 +203,7 @@ class Try:
             self._failure = content.decode("utf-8", "replace").strip()
         if kind is not Kind.HELLO:
             return
-        self._pid = struct.unpack("<Q", content)[0]
+        self._pid = self._pid_here(struct.unpack("<Q", content)[0])
         self._read_clock()
         self._cpu_at_start = self._cpu_seconds
         self.started_at = now
