@@ -42,7 +42,7 @@ def table(runs: Sequence[Summary]) -> str:
     return "\n".join(lines)
 
 
-def replace_block(text: str, content: str) -> str:
+def replace_block(text: str, content: str, begin: str = BEGIN, end: str = END) -> str:
     """Put a table between the markers of a document.
 
     Raises
@@ -50,10 +50,10 @@ def replace_block(text: str, content: str) -> str:
     InputError
         The markers are not there, or not once.
     """
-    pattern = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END), flags=re.S)
-    fresh, n = pattern.subn(lambda _: f"{BEGIN}\n{content}\n{END}", text)
+    pattern = re.compile(re.escape(begin) + r"\n.*?" + re.escape(end), flags=re.S)
+    fresh, n = pattern.subn(lambda _: f"{begin}\n{content}\n{end}", text)
     if n != 1:
-        raise InputError(f"expected the line {BEGIN!r} and later {END!r} once, got {n} such blocks")
+        raise InputError(f"expected the line {begin!r} and later {end!r} once, got {n} such blocks")
     return fresh
 
 

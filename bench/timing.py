@@ -194,7 +194,7 @@ def machine(packages: Iterable[str] = ()) -> dict[str, Any]:
     flops = min(_sample(lambda: a @ a, 4) for _ in range(5))
     copy = min(_sample(big.copy, 1) for _ in range(5))
     return {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "n_cpus": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
@@ -204,7 +204,7 @@ def machine(packages: Iterable[str] = ()) -> dict[str, Any]:
     }
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
