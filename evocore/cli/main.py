@@ -22,7 +22,8 @@ import typer.main
 from evocore import __version__
 from evocore.errors import EvocoreError
 
-# A command is a file evocore/cli/NAME.py with a function `command`; this table alone makes `evocore --help`.
+# A command is a file evocore/cli/NAME.py with a function `command`, or with a Typer `app` of several; this table alone
+# makes `evocore --help`.
 COMMANDS = {
     "run": "Search for better constructions of a problem.",
     "resume": "Go on with a run that was stopped or interrupted.",
@@ -31,6 +32,7 @@ COMMANDS = {
     "certify": "Write a proof of a construction's exact score that checks itself.",
     "evaluate": "Evaluate one optimizer program, without a search.",
     "problems": "List the problems, or show one in full.",
+    "sandbox": "Prepare the sandbox on this machine.",
 }
 
 INTERRUPTED = 130
@@ -51,6 +53,8 @@ class _Commands(typer.core.TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"evocore.cli.{cmd_name}")
+        if hasattr(module, "app"):
+            return typer.main.get_command(module.app)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(cmd_name)(module.command)
         return typer.main.get_command(app)

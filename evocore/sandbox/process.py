@@ -108,8 +108,7 @@ class ProcessSandbox:
             return _refused(f"is not valid Unicode text: {error.reason} at character {error.start}")
         if len(source) > MOST_SOURCE_BYTES:
             return _refused(f"expected a program of at most {MOST_SOURCE_BYTES} bytes, got {len(source)}")
-        problem = os.path.abspath(job.problem) if "/" in job.problem else job.problem
-        request = Request(job, limits, problem, source)
+        request = self._request(job, limits, source)
         try:
             self._supervisor.submit(request)
             return self._attend(request, on_offer, deque(sorted(checkpoints)), on_checkpoint)
@@ -117,6 +116,10 @@ class ProcessSandbox:
             if not request.is_over:  # interrupted, or an error in a callback
                 self._supervisor.stop(request, "given up")
             request.clear()
+
+    def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
+        problem = os.path.abspath(job.problem) if "/" in job.problem else job.problem
+        return Request(job, limits, problem, source)
 
     def _attend(
         self,

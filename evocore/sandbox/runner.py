@@ -160,15 +160,18 @@ class Runner:
             del self._running[run.pid]
             with suppress(KeyError):
                 self._poll.unregister(run.control)
-            _, status, usage = os.wait4(run.pid, 0)
-            report = {
-                "event": "ended",
-                "exit_code": os.waitstatus_to_exitcode(status),
-                "cpu_seconds": usage.ru_utime + usage.ru_stime,
-                "peak_memory_bytes": usage.ru_maxrss * 1024,
-            }
-            self._say(run, report)
+            self._say(run, self._report(run))
             run.control.close()
+
+    def _report(self, run: Running) -> dict[str, Any]:
+        """Reap a child, and say how it ended."""
+        _, status, usage = os.wait4(run.pid, 0)
+        return {
+            "event": "ended",
+            "exit_code": os.waitstatus_to_exitcode(status),
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "peak_memory_bytes": usage.ru_maxrss * 1024,
+        }
 
     def _say(self, run: Running, what: dict[str, Any]) -> None:
         with suppress(ConnectionError):  # the controller is not interested any more

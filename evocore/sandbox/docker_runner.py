@@ -1,0 +1,81 @@
+"""The runner inside a container: `python -P -s -B -m evocore.sandbox.docker_runner`, the image's entry point.
+
+It connects to the one socket that is mounted into the container, and is handed the jobs' socket there. From then on
+all is as with a runner that is a process: files pass between the two sides, whatever else separates them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import socket
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from evocore.sandbox import linux
+from evocore.sandbox.runner import Runner, Running, serve
+from evocore.verifiers.lockdown import hide_memory
+
+DOOR = "/run/evocore"
+SOCKET = "jobs"
+SCRATCH = "/tmp"
+_MANY_TASKS = 1 << 20  # the engine counts those of this container; the user's may be in several
+_OOM_COUNTS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events")
+
+
+class ContainerRunner(Runner):
+    """A runner whose jobs bring along what they need of files, and whose memory the engine limits."""
+
+    def __init__(self, jobs: socket.socket, wakeup: int) -> None:
+        super().__init__(jobs, wakeup)
+        self._n_tasks = _MANY_TASKS
+        self._folders: dict[int, Path] = {}
+        self._n_oom_kills = n_oom_kills()
+
+    def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
+        folder = Path(job["folder"])
+        folder.mkdir(mode=0o700)
+        problem = Path(job["problem"])
+        if job["folder_bytes"] and not problem.exists():
+            content = os.pread(fds[0], job["folder_bytes"], job["source_bytes"])
+            zipfile.ZipFile(io.BytesIO(content)).extractall(problem)
+        pid = super()._fork(job, fds)
+        self._folders[pid] = folder
+        return pid
+
+    def _deliver(self) -> None:
+        for pid in [pid for pid, run in self._running.items() if run.has_ended]:
+            linux.remove_tree(self._folders.pop(pid))
+        super()._deliver()
+
+    def _report(self, run: Running) -> dict[str, Any]:
+        before, self._n_oom_kills = self._n_oom_kills, n_oom_kills()
+        return {**super()._report(run), "is_out_of_memory": self._n_oom_kills > before}
+
+
+def n_oom_kills() -> int:
+    """How many processes of this container the kernel has killed for lack of memory."""
+    for path in _OOM_COUNTS:
+        with suppress(OSError):
+            fields = dict(line.split() for line in Path(path).read_text().splitlines())
+            return int(fields["oom_kill"])
+    return 0
+
+
+def main() -> None:
+    """Ask for the jobs' socket, load everything, then serve."""
+    signal.signal(signal.SIGTERM, lambda signum, stack: sys.exit())
+    hide_memory()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.connect(f"{DOOR}/{SOCKET}")
+        _, fds, _, _ = socket.recv_fds(door, 1, 1)
+    if fds:  # else the controller has changed its mind
+        serve(socket.socket(fileno=fds[0]), ContainerRunner)
+
+
+if __name__ == "__main__":
+    main()
