@@ -1,12 +1,13 @@
 """The append-only, hash-chained event log of a run.
 
-One JSON object a line: ``seq`` (from 0), ``time`` (seconds since 1970), ``kind``, ``data`` and ``prev``, the SHA-256 of
-the line before (64 zeros for the first). All state of a run is a fold over it. Floats are shortest round-trip decimals;
-exact values are strings, and NaN or infinity are refused.
+One JSON object a line: ``seq`` (from 0), ``time`` (seconds since 1970), ``kind``, ``data``, ``prev``, the hash of the
+line before (64 zeros for the first), and ``hash``, the SHA-256 of the line up to this field: a changed bit shows in the
+last line as well. All state of a run is a fold over it. Floats are shortest round-trip decimals; exact values are
+strings, and NaN or infinity are refused.
 
 What a kill can leave is a last line that was written in part: opening drops it and says so in a `note` event. Anything
-else that breaks the chain is `LedgerCorrupt`. One controller at a time: the file is locked while it is open for
-appending, and the lock goes with the process, however that ends.
+else that does not fit is `LedgerCorrupt`, with the line. One controller at a time: the file is locked while it is open
+for appending, and the lock goes with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,8 @@ from typing import Any
 from evocore.errors import InfrastructureError, InputError, LedgerCorrupt
 
 _NO_LINE = "0" * 64
+_HASH = b',"hash":"'
+_FIELDS = {"seq": int, "time": int | float, "kind": str, "data": dict, "prev": str}
 _LOCK_TRIES = 10
 _LOCK_PAUSE_SECONDS = 0.02
 
@@ -123,11 +126,11 @@ class Ledger:
             if self._failed:
                 raise InfrastructureError(self._failed)
             seq = self._next_seq
-            line = _encode(Event(seq, self._clock(), kind, data), self._prev)
+            line, digest = _encode(Event(seq, self._clock(), kind, data), self._prev)
             self._write(line)
             self._next_seq += 1
-            self._prev = _digest(line)
-            self._size += len(line) + 1
+            self._prev = digest
+            self._size += len(line)
             if sync:
                 self._sync()
             return seq
@@ -146,7 +149,7 @@ class Ledger:
         """Read the events from the file, in order."""
         with open(self.path, "rb") as stream:
             for line in stream:
-                yield _decode(line)
+                yield _event(json.loads(line))
 
     def close(self) -> None:
         """Close the file and let the lock go; closing twice is fine."""
@@ -187,7 +190,7 @@ class Ledger:
                 if not line.endswith(b"\n"):
                     torn = len(line)
                     break
-                prev = _checked(line, seq, prev, self.path)
+                _, prev = _checked(line, seq, prev, self.path)
                 good += len(line)
                 seq += 1
         self._next_seq, self._prev, self._size = seq, prev, good
@@ -196,17 +199,16 @@ class Ledger:
             self.append("note", {"what": "torn last line dropped", "bytes": torn}, sync=True)
 
     def _write(self, line: bytes) -> None:
-        block = line + b"\n"
         done = 0
         try:
-            while done < len(block):
-                done += os.write(self._descriptor, block[done:])
+            while done < len(line):
+                done += os.write(self._descriptor, line[done:])
         except OSError as error:
             if done:
                 # a full disk takes the first part of a line: take it back, so that the file stays a whole chain
                 os.ftruncate(self._descriptor, self._size)
             raise InfrastructureError(
-                f"expected to write {len(block)} bytes to the ledger, got {_reason(error)}: {self.path}; "
+                f"expected to write {len(line)} bytes to the ledger, got {_reason(error)}: {self.path}; "
                 "nothing that was recorded before is lost"
             ) from error
 
@@ -237,11 +239,33 @@ def read_ledger(path: str | os.PathLike[str]) -> list[Event]:
             for line in stream:
                 if not line.endswith(b"\n"):
                     break
-                prev = _checked(line, len(events), prev, path)
-                events.append(_decode(line))
+                event, prev = _checked(line, len(events), prev, path)
+                events.append(event)
     except OSError as error:
         raise InputError(f"expected a ledger, got {_reason(error)}: {path}") from None
     return events
+
+
+def replay(path: str | os.PathLike[str], events: Iterable[Event], *folds: Callable[[Event], object]) -> list[Event]:
+    """Let folds take events in, one after the other; returns the events.
+
+    Raises
+    ------
+    LedgerCorrupt
+        An event does not tell what one of its kind tells: nothing that this version wrote.
+    """
+    taken = []
+    for event in events:
+        try:
+            for fold in folds:
+                fold(event)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerCorrupt(
+                f"expected an event of kind {event.kind[:40]!r} that fits those before it, got one that does not "
+                f"({type(error).__name__}: {str(error)[:200]}), at line {event.seq + 1} of {path}"
+            ) from error
+        taken.append(event)
+    return taken
 
 
 def write_file(path: Path, content: bytes, *, sync_entry: bool = True) -> None:
@@ -287,34 +311,39 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _encode(event: Event, prev: str) -> bytes:
+def _encode(event: Event, prev: str) -> tuple[bytes, str]:
+    """Write an event as a line; gives the line and its hash."""
     record = {"seq": event.seq, "time": event.time, "kind": event.kind, "data": event.data, "prev": prev}
-    return json.dumps(record, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode()
+    body = json.dumps(record, allow_nan=False, separators=(",", ":"), ensure_ascii=False).encode()[:-1]
+    digest = hashlib.sha256(body).hexdigest()
+    return b'%b%b%b"}\n' % (body, _HASH, digest.encode()), digest
 
 
-def _decode(line: bytes) -> Event:
-    record = json.loads(line)
+def _event(record: Mapping[str, Any]) -> Event:
     return Event(record["seq"], record["time"], record["kind"], record["data"])
 
 
-def _digest(line: bytes) -> str:
-    return hashlib.sha256(line).hexdigest()
-
-
-def _checked(line: bytes, seq: int, prev: str, path: Path) -> str:
-    """Return the hash of a line that fits the chain."""
+def _checked(line: bytes, seq: int, prev: str, path: Path) -> tuple[Event, str]:
+    """Return the event and the hash of a line that fits the chain."""
     where = f"line {seq + 1} of {path}"
+    body, _, found = line.rpartition(_HASH)
+    digest = hashlib.sha256(body).hexdigest()
+    if found != digest.encode() + b'"}\n':
+        raise LedgerCorrupt(f"expected an event with its own hash behind it, got another: it was changed, at {where}")
     try:
-        record = json.loads(line)
-    except ValueError:
+        record = json.loads((body + b"}").decode())
+    except (ValueError, RecursionError):
         raise LedgerCorrupt(f"expected a JSON object, got something else, at {where}") from None
-    if not isinstance(record, dict) or set(record) != {"seq", "time", "kind", "data", "prev"}:
-        raise LedgerCorrupt(f"expected the fields seq, time, kind, data and prev, got others, at {where}")
+    if not isinstance(record, dict) or record.keys() != _FIELDS.keys():
+        raise LedgerCorrupt(f"expected the fields {', '.join(_FIELDS)}, got others, at {where}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(record[name], kind) or isinstance(record[name], bool):
+            raise LedgerCorrupt(f"expected another type of {name} than {type(record[name]).__name__}, at {where}")
     if record["seq"] != seq:
-        raise LedgerCorrupt(f"expected sequence number {seq}, got {record['seq']!r}, at {where}")
+        raise LedgerCorrupt(f"expected sequence number {seq}, got {record['seq']!r:.40}, at {where}")
     if record["prev"] != prev:
-        raise LedgerCorrupt(f"expected the hash of the line before, got another: a line before was changed, at {where}")
-    return _digest(line[:-1])
+        raise LedgerCorrupt(f"expected the hash of the line before, got another: a line is missing, at {where}")
+    return _event(record), digest
 
 
 def _reason(error: OSError) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evocore.config import RunConfig
 from evocore.errors import EvocoreError
-from evocore.ledger import read_ledger
+from evocore.ledger import read_ledger, replay
 from evocore.problems import problem
 from evocore.search.history import Discovery, History
 from evocore.search.memory import Forest
@@ -184,9 +184,7 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
     config = RunConfig.from_toml(run.config)
     found = problem_of(config)
     history, forest = History(found.direction if found is not None else "minimize"), Forest()
-    for event in events:
-        history.apply(event)
-        forest.apply(event)
+    replay(run.ledger, events, history.apply, forest.apply)
     best = history.best
     trace = history.trace()
     return Summary(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evocore.ledger import Event, Ledger
+from evocore.ledger import Event, Ledger, replay
 from evocore.search.history import History
 from evocore.search.memory import Forest
 
@@ -30,8 +30,7 @@ class Journal:
         self.history = history
         self.lock = threading.RLock()
         self._elapsed = elapsed
-        for event in ledger:
-            self._apply(event)
+        replay(ledger.path, ledger, self._apply)
 
     def record(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
         """Append an event and apply it; with `sync`, it is on the disk before it counts. Returns its number.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from evocore.config import RunConfig, format_duration, parse_duration
 from evocore.errors import ConfigError, EvocoreError, InfrastructureError, LedgerCorrupt
-from evocore.ledger import Ledger, write_file
+from evocore.ledger import Ledger, replay, write_file
 from evocore.problems import problem as find_problem
 from evocore.problems.base import lower, upper
 from evocore.search.curriculum import TaskBook
@@ -251,10 +251,8 @@ class Run:
         problem = find_problem(config.problem)
         with ExitStack() as opened:
             ledger = opened.enter_context(Ledger.open(rundir.ledger))
-            history, has_epoch = History(problem.direction), False
-            for event in ledger:
-                history.apply(event)
-                has_epoch = has_epoch or event.kind == "epoch"
+            history = History(problem.direction)
+            has_epoch = any(event.kind == "epoch" for event in replay(ledger.path, ledger, history.apply))
             if not history.run and rundir.best.exists():
                 raise LedgerCorrupt(
                     f"expected the events of a run in {rundir.ledger}, got none, although the run found {rundir.best}: "

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evocore.errors import InfrastructureError, InputError, LedgerCorrupt
-from evocore.ledger import Ledger, read_ledger, write_file
+from evocore.ledger import Ledger, read_ledger, replay, write_file
+from evocore.search.history import History
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -68,17 +69,17 @@ def test_a_torn_last_line_is_dropped_and_noted(tmp_path, cut):
     assert events[4].data["bytes"] == len(torn)
 
 
-@pytest.mark.parametrize("number", [0, 2, 4])
-def test_a_changed_line_breaks_the_chain_at_the_next(tmp_path, number):
+@pytest.mark.parametrize("number", [0, 2, 5])
+def test_a_changed_line_is_named_the_last_one_too(tmp_path, number):
     path = filled(tmp_path / "ledger.jsonl", 6)
     lines = path.read_text().splitlines()
     record = json.loads(lines[number])
     record["data"]["value"] = 9.0
     lines[number] = json.dumps(record, separators=(",", ":"))
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(LedgerCorrupt, match=f"line {number + 2} of"):
+    with pytest.raises(LedgerCorrupt, match=f"line {number + 1} of"):
         read_ledger(path)
-    with pytest.raises(LedgerCorrupt, match=f"line {number + 2} of"):
+    with pytest.raises(LedgerCorrupt, match=f"line {number + 1} of"):
         Ledger.open(path)
 
 
@@ -97,6 +98,17 @@ def test_missing_reordered_and_foreign_lines_are_corrupt(tmp_path, change):
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(LedgerCorrupt):
         read_ledger(path)
+
+
+def test_an_event_that_tells_nothing_of_its_kind_is_corrupt_at_its_line(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    with Ledger.create(path) as ledger:
+        ledger.append("run", {"problem": "p"})
+        ledger.append("discovery", {"sha": "0"})
+    taken = []
+    with pytest.raises(LedgerCorrupt, match=r"kind 'discovery'.*line 2 of"):
+        replay(path, read_ledger(path), taken.append, History("minimize").apply)
+    assert [event.kind for event in taken] == ["run", "discovery"]
 
 
 def test_a_second_controller_is_refused_until_the_first_is_gone(tmp_path):

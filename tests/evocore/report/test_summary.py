@@ -163,7 +163,7 @@ def test_a_changed_ledger_is_told_with_its_line(events, tmp_path):
     ledger.close()
     text = run.ledger.read_text()
     run.ledger.write_text(text.replace('"accuracy":0.25', '"accuracy":0.26'))
-    with pytest.raises(LedgerCorrupt, match=r"line 8 of "):
+    with pytest.raises(LedgerCorrupt, match=r"line 7 of "):
         read_summary(run.path)
 
 
