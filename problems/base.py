@@ -403,7 +403,7 @@ class Problem:
         (64,) float64 array
             The step function averaged over 64 equal cells, scaled to mean 1.
         """
-        return unit_mean(cell_means(x, DESCRIPTOR_CELLS))
+        return unit_mean(cell_means(near_one(x), DESCRIPTOR_CELLS))
 
     def certificate(self, x: Vector) -> Certificate:
         """Return what proves the exact score of a valid construction to anyone, without this package.
@@ -482,6 +482,11 @@ def score_alarms(problem: Problem, arena: float | None, exact: ExactResult) -> t
                 f"than {problem.alarm_margin!r}"
             )
     return tuple(found)
+
+
+def near_one(x: Vector) -> Vector:
+    """Multiply by the power of two that brings the largest magnitude to [1/2, 1), so that no sum can overflow."""
+    return np.asarray(np.ldexp(x, -math.frexp(float(np.max(np.abs(x))))[1]), dtype=np.float64)
 
 
 def cell_means(x: Vector, cells: int) -> Vector:

@@ -18,7 +18,16 @@ from evocore.problems.autocorrelation import (
     mirrored,
     peak_correlation,
 )
-from evocore.problems.base import DESCRIPTOR_CELLS, ExactResult, Reference, Vector, cell_means
+from evocore.problems.base import (
+    DESCRIPTOR_CELLS,
+    ExactResult,
+    Reference,
+    Vector,
+    cell_means,
+    near_one,
+    to_float,
+    unit_mean,
+)
 from evocore.problems.certificate import Certificate
 
 LARGEST_CLIPPED_SHARE = Fraction(1, 10**9)
@@ -122,7 +131,8 @@ class ErdosMinOverlap(StepFunctionProblem):
             i, value = index_of(h, too_large)
             return ExactResult.invalid(
                 f"expected values that stay in [0, 1] after scaling to sum n/2, got values[{i}] = {value!r} times "
-                f"{float(scale)!r}; clipping would remove {float(share):.3g} of the sum, at most 1e-9 is repaired",
+                f"{to_float(scale)!r}; clipping would remove {to_float(share):.3g} of the sum, at most 1e-9 is "
+                "repaired",
                 repair=repair,
             )
         return ExactResult(largest_overlap(values, h, too_large), repair=repair)
@@ -174,8 +184,7 @@ class ErdosMinOverlap(StepFunctionProblem):
 
         Of h and 1 - h the one with more mass in the middle; of that and its mirror image the one heavier on the left.
         """
-        cells = cell_means(x, DESCRIPTOR_CELLS)
-        cells = cells / float(np.mean(cells)) if cells.any() else cells
+        cells = unit_mean(cell_means(near_one(x), DESCRIPTOR_CELLS))
         distance = np.abs(np.arange(DESCRIPTOR_CELLS) - (DESCRIPTOR_CELLS - 1) / 2)
         outside = float((cells - 1.0) @ (distance - distance.mean()))
         cells = 2.0 - cells if outside > 0 else cells

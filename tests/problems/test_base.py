@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evocore import problems
 from evocore.errors import InputError, InvalidConstruction
-from evocore.problems.base import Enclosure, ExactResult, Problem, Reference, cell_means, unit_mean
+from evocore.problems.base import Enclosure, ExactResult, Problem, Reference, cell_means, near_one, unit_mean
 
 
 class Spread(Problem):
@@ -254,6 +254,15 @@ def test_built_in_problems_state_everything(slug):
 
 
 # ---- resampling ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-308, 1.0, 1e308])
+def test_descriptors_know_no_size(size):
+    x = np.array([0.0, size, size, 0.0, -size])
+    assert 0.5 <= near_one(x).max() < 1.0
+    told = Problem.descriptor(Problem(), x)
+    assert told == pytest.approx(Problem.descriptor(Problem(), np.array([0.0, 1.0, 1.0, 0.0, -1.0])))
+    assert near_one(np.zeros(2)).tolist() == [0.0, 0.0]
 
 
 def test_cell_means_by_hand():
