@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from evocore.errors import InvalidConstruction, UnknownProblem, VerifierUnavailable
 from evocore.problems.registry import problems as built_in
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Which: TypeAlias = str | Path | Problem
     Construction: TypeAlias = bytes | str | dict[str, Any] | npt.ArrayLike
+
+_T = TypeVar("_T")
 
 TIMEOUT_SECONDS = 300.0
 START_SECONDS = 120.0
@@ -182,7 +184,8 @@ class Verifier:
         """
         form, data = _framed(payload)
         with self._lock:
-            return Verdict.from_wire(self._ask({"op": "verify", "problem": self._known(problem), "form": form}, data))
+            answer = self._ask({"op": "verify", "problem": self._known(problem), "form": form}, data)
+            return _understood(Verdict.from_wire, answer)
 
     def score_many(self, problem: Which, payloads: Sequence[Construction]) -> list[Verdict]:
         """Judge constructions one after the other; the first that cannot be read raises, with its place in the list."""
@@ -223,9 +226,9 @@ class Verifier:
             name = self._known(problem)
             if key in self._state.attempts:
                 raise InvalidConstruction(f'expected a key that no open attempt has, got "{key}"')
-            answer = self._ask({"op": "open", "key": key, "problem": name}, data)
+            exact = _understood(_exact, self._ask({"op": "open", "key": key, "problem": name}, data))
             self._state.attempts[key] = _Attempt(name, data)
-            return _exact(answer)
+            return exact
 
     def offer(self, key: str, problem: Which, buffer: bytes) -> OfferReply:
         """Hand in a construction to an open attempt; it is not changed, and not trusted.
@@ -258,14 +261,12 @@ class Verifier:
                 reason = f"expected at most {frames.MAX_PAYLOAD_BYTES} bytes, got {len(buffer)}"
                 return OfferReply(False, False, None, None, None, reason)
             answer = self._ask({"op": "offer", "key": key, "problem": attempt.problem}, buffer)
-            improved_attempt, improved_run = answer["improved"]
-            if improved_attempt:
+            reply = _understood(_offer_reply, answer)
+            if reply.improved_attempt:
                 attempt.best = bytes(buffer)
-            if improved_run:
+            if reply.improved_run:
                 self._state.run_best[attempt.problem] = bytes(buffer)
-        verdict = None if answer["verdict"] is None else Verdict.from_wire(answer["verdict"])
-        exact = None if verdict is None else verdict.exact_score
-        return OfferReply(improved_attempt, improved_run, answer["score"], exact, verdict, answer["reason"])
+        return reply
 
     def close_attempt(self, key: str) -> tuple[Fraction | Enclosure, bytes | None]:
         """Close an attempt.
@@ -284,7 +285,7 @@ class Verifier:
         """
         with self._lock:
             attempt = self._attempt(key)
-            exact = _exact(self._ask({"op": "close", "key": key}, b""))
+            exact = _understood(_exact, self._ask({"op": "close", "key": key}, b""))
             del self._state.attempts[key]
             return exact, attempt.best
 
@@ -307,9 +308,10 @@ class Verifier:
         with self._lock:
             name = self._known(problem)
             answer = self._ask({"op": "restore_run", "problem": name}, data)
-            if answer["moved"]:
+            has_moved, verdict = _understood(_restored, answer)
+            if has_moved:
                 self._state.run_best[name] = data
-            return Verdict.from_wire(answer["verdict"])
+            return verdict
 
     # ---- asking ---------------------------------------------------------------------------------
 
@@ -401,8 +403,30 @@ def _framed(payload: Construction) -> tuple[str, bytes]:
     return form, payload
 
 
+def _understood(read: Callable[[Any], _T], answer: Any) -> _T:
+    """Read an answer; a verifier process that hostile bytes have got the better of may say anything under its seal."""
+    try:
+        return read(answer)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise VerifierUnavailable(
+            f"expected an answer of the verifier process in its usual form, got another "
+            f"({type(error).__name__}: {str(error)[:200]})"
+        ) from error
+
+
+def _offer_reply(answer: Any) -> OfferReply:
+    improved_attempt, improved_run = map(bool, answer["improved"])
+    verdict = None if answer["verdict"] is None else Verdict.from_wire(answer["verdict"])
+    exact = None if verdict is None else verdict.exact_score
+    return OfferReply(improved_attempt, improved_run, answer["score"], exact, verdict, answer["reason"])
+
+
+def _restored(answer: Any) -> tuple[bool, Verdict]:
+    return bool(answer["moved"]), Verdict.from_wire(answer["verdict"])
+
+
 def _exact(text: Any) -> Fraction | Enclosure:
     value = exact_from_wire(text)
     if value is None:
-        raise VerifierUnavailable("expected an exact score from the verifier process, got none")
+        raise ValueError("expected an exact score, got none")
     return value

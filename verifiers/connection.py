@@ -27,6 +27,7 @@ _ERRORS = {
         errors.UnknownProblem,
         errors.ConfigError,
         errors.InfrastructureError,
+        errors.KernelFault,
     )
 }
 
@@ -131,7 +132,7 @@ class Connection:
             raise
         if "error" in reply:
             kind, message = reply["error"]
-            raise _ERRORS[kind](message)
+            raise _ERRORS.get(kind, errors.InfrastructureError)(message)
         return reply["answer"]
 
     def _exchange(self, frame: bytes, nonce: bytes, deadline: float) -> dict[str, Any]:
@@ -140,8 +141,7 @@ class Connection:
         seal.check(self._key, nonce, self._sequence, body, header.get("seal"))
         if self._incoming:
             raise frames.FrameError(f"expected one reply, got {len(self._incoming)} bytes behind it")
-        reply: dict[str, Any] = json.loads(body)
-        return reply
+        return _reply(body)
 
     def _send(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)
@@ -166,6 +166,20 @@ class Connection:
         if self.is_alive:
             self.is_alive = False
             self._child.end(patience_seconds=0.0)
+
+
+def _reply(body: bytes) -> dict[str, Any]:
+    """Read a sealed reply: an answer, or the kind and the message of an error."""
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise frames.FrameError(f"expected JSON in a reply, got {body[:40]!r}: {error}") from None
+    match reply:
+        case {"answer": _, **rest} if not rest:
+            return {"answer": reply["answer"]}
+        case {"error": [str(), str()], **rest} if not rest:
+            return {"error": reply["error"]}
+    raise frames.FrameError(f"expected an answer or an error in a reply, got {body[:40]!r}")
 
 
 class _Child:

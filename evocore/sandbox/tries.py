@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +22,9 @@ from evocore.sandbox.wire import FrameReader, Garbage, Kind
 CHUNK_BYTES = 64 << 10
 BIG_PIPE_BYTES = 1 << 20
 F_SETPIPE_SZ = 1031
+
+PID_BYTES = 8
+MOST_PID = 1 << 22  # Linux gives no higher ones
 
 # What a program may say about its own end. The rest is for others to say.
 _CLAIMS = (Status.OK, Status.INVALID, Status.CRASH, Status.OUT_OF_MEMORY)
@@ -203,7 +205,10 @@ class Try:
             self._failure = content.decode("utf-8", "replace").strip()
         if kind is not Kind.HELLO:
             return
-        self._pid = self._pid_here(struct.unpack("<Q", content)[0])
+        pid = int.from_bytes(content, "little")
+        if len(content) != PID_BYTES or not 0 < pid <= MOST_PID:
+            raise Garbage(f"expected a process id in the first frame, got {content[:20]!r}")
+        self._pid = self._pid_here(pid)
         self._read_clock()
         self._cpu_at_start = self._cpu_seconds
         self.started_at = now
