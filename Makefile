@@ -2,9 +2,10 @@
 PYTHON ?= python
 RUN := $(PYTHON) -P -m
 TREE := build/tree
+FUZZ_SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install check lint format typecheck layers test long coverage bench sanitize clean
+.PHONY: help install check lint format typecheck layers test long fuzz coverage bench sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +38,10 @@ test:  ## the test suite
 
 long:  ## the tests that take minutes as well
 	pytest -m 'long or not long'
+
+fuzz:  ## every parser of foreign bytes under a coverage-guided fuzzer, FUZZ_SECONDS (300) each
+	@for target in $(patsubst tests/fuzz/fuzz_%.py,%,$(wildcard tests/fuzz/fuzz_*.py)); do \
+	echo "== $$target"; $(PYTHON) -P tests/fuzz/run.py $$target -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
 coverage:  ## the test suite with branch coverage over the four folders
 	pytest --cov --cov-report=term-missing:skip-covered
