@@ -46,8 +46,10 @@ fuzz:  ## every parser of foreign bytes under a coverage-guided fuzzer, FUZZ_SEC
 coverage:  ## the test suite with branch coverage over the four folders
 	pytest --cov --cov-report=term-missing:skip-covered
 
-bench:  ## every benchmark of the engine, one after the other (whole runs: python -m evocore.bench.bench_runs)
-	@for script in $(filter-out bench/bench_runs.py,$(wildcard bench/bench_*.py)); do echo "== $$script"; $(RUN) evocore.bench.$$(basename $$script .py) || exit 1; done
+bench:  ## the kernels beside other libraries (extra `bench`), into bench/RESULTS.md; a few minutes on a quiet machine
+	mkdir -p build
+	$(RUN) evocore.cli.main bench all > build/RESULTS.md
+	mv build/RESULTS.md bench/RESULTS.md
 
 sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers (a build of its own, nothing installed)
 	rm -rf build/sanitize build/lib* build/temp*

@@ -1,10 +1,9 @@
 """Exact largest sums beside python-flint, and the bits of NumPy's dot products.
 
-Run with ``python -m evocore.bench.bench_exact [--quick] [--json] [--rows X1,X2,X3]``. "flint total" is a polynomial
-from Python integers, its square, the largest coefficient; "flint multiply" the square alone. The wheel of python-flint
-has FLINT without its fastest product (fft_small); goals against a native build are therefore not measured here. Row X3
-is the exact overlap of Erdős' problem. The last lines compare all bits of
-`numpy.convolve` and `numpy.correlate` under each of OpenBLAS' kernels, each in a process of its own (row R).
+"flint total" is a polynomial from Python integers, its square, the largest coefficient; "flint multiply" the square
+alone, whose goals (ids with m) are set against a native build of FLINT with its fastest product (fft_small), which
+python-flint's wheel does not have. Row X3 is the exact overlap of Erdős' problem. The last rows compare all bits of
+`numpy.convolve` and `numpy.correlate` under each of OpenBLAS' kernels, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +26,7 @@ from evocore.problems import problem
 from evocore.problems.exact import max_overlap, to_integers
 
 Array = npt.NDArray[np.float64]
+Goal = tuple[float, float] | None
 
 COMPARE = """
 import sys
@@ -42,7 +42,7 @@ for n in (5, 11, 12, 17, 33, 64, 100, 257, 600, 1500):
     ):
         wrong += int((theirs != ours).sum())
         total += len(ours)
-print(f"{wrong} of {total} lags differ")
+print(wrong, total)
 """
 
 
@@ -83,15 +83,16 @@ def judged_by_flint(h: Array) -> Callable[[], Any]:
     return lambda: max_overlap(to_integers(h))[0]
 
 
-def rows() -> list[timing.Row]:
+def rows() -> list[timing.Row | timing.Count]:
     """Return all rows, in the order of the goals."""
     rng = np.random.default_rng(0)
-    made = []
-    for n in (600, 4096, 65536):
+    made: list[timing.Row | timing.Count] = []
+    made += pair("X1", "uniform, n = 600", rng.random(600), None, None)
+    for n in (4096, 65536):
         made += pair("X1", f"uniform, n = {n}", rng.random(n), (20.0, 30.0), (2.5, 4.0), is_quick=n < 50_000)
     made += pair("X1", "log-normal e^(8N), n = 4096", np.exp(8 * rng.standard_normal(4096)), (20.0, 30.0), (2.5, 4.0))
-    for n in (4096, 65536):
-        made += pair("X2", f"flat, n = {n}", flat(n), (2.4, 10.0), (0.3, 1.0), is_quick=n < 50_000)
+    made += pair("X2", "flat, n = 4096", flat(4096), None, None)
+    made += pair("X2", "flat, n = 65536", flat(65536), (2.4, 10.0), (0.3, 1.0), is_quick=False)
     erdos = problem("erdos-min-overlap")
     h = erdos.project(np.clip(0.5 + 0.4 * rng.standard_normal(600), 0.0, 1.0))
     made.append(
@@ -100,12 +101,24 @@ def rows() -> list[timing.Row]:
             "exact overlap, n = 600",
             lambda: overlap(h),
             {"flint": judged_by_flint(h)},
-            10.0,
-            20.0,
+            None,
             lambda a, b: bool(a == b),
         )
     )
+    made += [
+        timing.Count("R", f"lags of numpy.convolve and correlate, {kernel}", lambda kernel=kernel: bits(kernel))  # type: ignore[misc]
+        for kernel in KERNELS
+    ]
     return made
+
+
+def bits(kernel: str) -> tuple[int, int] | None:
+    env = {**os.environ, "OPENBLAS_CORETYPE": kernel.capitalize().replace("ex", "eX"), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-P", "-c", COMPARE, kernel], env=env, text=True, capture_output=True)
+    if done.returncode != 0:
+        return None
+    wrong, total = done.stdout.split()
+    return int(wrong), int(total)
 
 
 def overlap(h: Array) -> Fraction:
@@ -117,33 +130,14 @@ def pair(
     name: str,
     title: str,
     x: Array,
-    total: tuple[float, float],
-    multiply: tuple[float, float],
+    total: Goal,
+    multiply: Goal,
     *,
     is_quick: bool = True,
 ) -> list[timing.Row]:
     ours = lambda: exact_autoconvolution_maximum(x)  # noqa: E731
+    wheel = {"flint multiply": flint_multiply(x)}
     return [
-        timing.Row(name, title, ours, {"flint total": flint_total(x)}, *total, same_value, is_quick),
-        timing.Row(
-            f"{name}m", title, ours, {"flint multiply (wheel)": flint_multiply(x)}, *multiply, same_value, is_quick
-        ),
+        timing.Row(name, title, ours, {"flint total": flint_total(x)}, total, same_value, is_quick),
+        timing.Row(f"{name}m", title, ours, wheel, multiply, same_value, is_quick, note="not a native FLINT"),
     ]
-
-
-def notes() -> list[str]:
-    """Compare bits under each kernel that this machine can run."""
-    lines = []
-    for kernel in KERNELS:
-        env = {**os.environ, "OPENBLAS_CORETYPE": kernel.capitalize().replace("ex", "eX"), "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-P", "-c", COMPARE, kernel], env=env, text=True, capture_output=True)
-        lines.append(f"R {kernel}: {done.stdout.strip() if done.returncode == 0 else 'does not run here'}")
-    return lines
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return timing.main(rows, arguments, packages=("python-flint",), notes=notes)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

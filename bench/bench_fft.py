@@ -1,20 +1,20 @@
 """Autoconvolutions and smoothed maxima beside NumPy, SciPy, FFTW and ducc.
 
-Run with ``python -m evocore.bench.bench_fft [--quick] [--json] [--rows A,L]``. Row A compares with NumPy at a good
-length (the goal's anchor), row AF with the fastest of the other libraries; the libraries get the least length of small
+Row A compares with NumPy at a good
+length (the goal's anchor), the row behind it with the other libraries; the libraries get the least length of small
 factors, plans that are kept, and no self-check, which ours includes.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evocore.bench import timing
+from evocore.bench.timing import installed
 from evocore.kernels.fourier import autoconvolution_maximum
 from evocore.kernels.smoothmax import SmoothedMaximum
 from evocore.problems.autocorrelation import good_length
@@ -28,45 +28,47 @@ def numpy_maximum(f: Array) -> Call:
     return lambda: np.fft.irfft(np.fft.rfft(f, length) ** 2, length).max()
 
 
-def other_maxima(f: Array) -> dict[str, Call]:
+def other_maxima(f: Array) -> dict[str, Call | None]:
     import scipy.fft
 
     length = good_length(2 * len(f) - 1)
-    calls: dict[str, Call] = {
+    calls: dict[str, Call | None] = {
         "scipy": lambda: scipy.fft.irfft(scipy.fft.rfft(f, length) ** 2, length).max(),
     }
     if len(f) <= 1000:
         calls["numpy.convolve"] = lambda: np.convolve(f, f).max()
-    try:
-        import pyfftw
-    except ModuleNotFoundError:
-        pass
-    else:
-        x, spectrum = pyfftw.zeros_aligned(length), pyfftw.zeros_aligned(length // 2 + 1, dtype=np.complex128)
-        forward = pyfftw.FFTW(x, spectrum, flags=("FFTW_ESTIMATE",))
-        backward = pyfftw.FFTW(spectrum, x.copy(), direction="FFTW_BACKWARD", flags=("FFTW_ESTIMATE",))
+    return {**calls, "pyfftw": by_fftw(f, length), "ducc0": by_ducc(f, length)}
 
-        def by_fftw() -> Any:
-            x[: len(f)] = f
-            values = forward()
-            np.multiply(values, values, out=values)
-            return backward().max()
 
-        calls["pyfftw"] = by_fftw
-    try:
-        import ducc0
-    except ModuleNotFoundError:
-        pass
-    else:
-        padded = np.zeros(length)
-        padded[: len(f)] = f
+def by_fftw(f: Array, length: int) -> Call | None:
+    pyfftw = installed("pyfftw")
+    if pyfftw is None:
+        return None
+    x, spectrum = pyfftw.zeros_aligned(length), pyfftw.zeros_aligned(length // 2 + 1, dtype=np.complex128)
+    forward = pyfftw.FFTW(x, spectrum, flags=("FFTW_ESTIMATE",))
+    backward = pyfftw.FFTW(spectrum, x.copy(), direction="FFTW_BACKWARD", flags=("FFTW_ESTIMATE",))
 
-        def by_ducc() -> Any:
-            values = ducc0.fft.r2c(padded)
-            return ducc0.fft.c2r(values * values, lastsize=length, forward=False, inorm=2).max()
+    def call() -> Any:
+        x[: len(f)] = f
+        values = forward()
+        np.multiply(values, values, out=values)
+        return backward().max()
 
-        calls["ducc0"] = by_ducc
-    return calls
+    return call
+
+
+def by_ducc(f: Array, length: int) -> Call | None:
+    ducc0 = installed("ducc0")
+    if ducc0 is None:
+        return None
+    padded = np.zeros(length)
+    padded[: len(f)] = f
+
+    def call() -> Any:
+        values = ducc0.fft.r2c(padded)
+        return ducc0.fft.c2r(values * values, lastsize=length, forward=False, inorm=2).max()
+
+    return call
 
 
 def naive_smoothed(x: Array, beta: float) -> Call:
@@ -107,10 +109,8 @@ def rows() -> list[timing.Row]:
         f = rng.random(n)
         ours = lambda f=f: autoconvolution_maximum(f)  # noqa: E731
         numpy_call = {"numpy, good length": numpy_maximum(f)}
-        made.append(timing.Row("A", f"autoconvolution and maximum, n = {n}", ours, numpy_call, must, stretch, close))
-        made.append(
-            timing.Row("AF", f"the same beside other libraries, n = {n}", ours, other_maxima(f), 1.0, 1.5, close)
-        )
+        made.append(timing.Row("A", f"autoconvolution and maximum, n = {n}", ours, numpy_call, (must, stretch), close))
+        made.append(timing.Row("others", f"the same, n = {n}", ours, other_maxima(f), None, close))
     for n, must, stretch, beta in ((300, 7.0, 10.0, 300.0), (4096, 4.5, 7.0, 300.0), (65536, 2.5, 3.5, 300.0)):
         made.append(smoothed_row(rng, n, must, stretch, beta, is_quick=n < 50_000))
     made.append(smoothed_row(rng, 1 << 20, 2.5, 5.0, 300.0, is_quick=False))
@@ -127,16 +127,7 @@ def smoothed_row(
         f"smoothed maximum, value and gradient, n = {n}",
         lambda: objective.evaluate(x, beta),
         {"numpy, good length": naive_smoothed(x, beta)},
-        must,
-        stretch,
+        (must, stretch),
         same_smoothed,
         is_quick,
     )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return timing.main(rows, arguments, packages=("scipy", "pyfftw", "ducc0"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

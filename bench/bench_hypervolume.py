@@ -1,21 +1,15 @@
-"""Hypervolume, contributions and archive queries beside moocore, pygmo and hvwfg.
-
-Run with ``python -m evocore.bench.bench_hypervolume [--quick] [--json] [--rows H2,H3]``. Entrants not installed
-are left out. They are only measured here; nothing in the engine uses them.
-"""
+"""Hypervolume, contributions and archive queries beside moocore, pygmo and hvwfg."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evocore.bench import timing
+from evocore.bench.timing import installed
 from evocore.kernels.archive import HypervolumeArchive
 from evocore.kernels.hypervolume import hypervolume, hypervolume_contributions
 
@@ -23,13 +17,6 @@ Array = npt.NDArray[np.float64]
 
 PACKAGES = ("moocore", "pygmo", "hvwfg")
 N_QUERIES = 1000
-
-
-def installed(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
 
 
 def sphere(n: int, d: int, seed: int = 0) -> Array:
@@ -45,16 +32,14 @@ def cliff(n: int, d: int) -> Array:
     return np.ascontiguousarray(np.stack([x, 1 - x, z, 1 - z][:d], axis=1))
 
 
-def volume_calls(p: Array, r: Array, names: Sequence[str]) -> dict[str, Callable[[], float]]:
+def volume_calls(p: Array, r: Array, names: Sequence[str]) -> dict[str, timing.Call | None]:
     moocore, pygmo, hvwfg = (installed(name) for name in PACKAGES)
-    calls: dict[str, Callable[[], float]] = {}
-    if moocore and "moocore" in names:
-        calls["moocore"] = lambda: moocore.hypervolume(p, ref=r)
-    if pygmo and "pygmo" in names:
-        calls["pygmo"] = lambda: pygmo.hypervolume(p).compute(r)
-    if hvwfg and "hvwfg" in names:
-        calls["hvwfg"] = lambda: hvwfg.wfg(p, r)
-    return calls
+    calls: dict[str, timing.Call | None] = {
+        "moocore": moocore and (lambda: moocore.hypervolume(p, ref=r)),
+        "pygmo": pygmo and (lambda: pygmo.hypervolume(p).compute(r)),
+        "hvwfg": hvwfg and (lambda: hvwfg.wfg(p, r)),
+    }
+    return {name: calls[name] for name in names}
 
 
 def same_volume(ours: float, theirs: float) -> bool:
@@ -91,8 +76,7 @@ def volume_rows() -> list[timing.Row]:
                 f"volume d={d} n={n} {kind}",
                 lambda p=p, r=r: hypervolume(p, r),  # type: ignore[misc]
                 volume_calls(p, r, names),
-                must,
-                stretch,
+                (must, stretch),
                 same_volume,
                 quick,
             )
@@ -119,24 +103,24 @@ def contribution_rows() -> list[timing.Row]:
     rows = []
     for name, d, n, goal, pygmo_goal, quick in CONTRIBUTIONS:
         p, r = sphere(n, d), np.full(d, 1.1)
-        entrants: dict[str, tuple[tuple[float, float], Callable[[], Any]]] = {}
-        if moocore:
-            entrants["moocore"] = goal, lambda p=p, r=r: moocore.hv_contributions(p, ref=r)  # type: ignore[misc]
-        if pygmo and pygmo_goal:
-            entrants["pygmo"] = pygmo_goal, lambda p=p, r=r: pygmo.hypervolume(p).contributions(r)  # type: ignore[misc]
-        for entrant, ((must, stretch), call) in entrants.items():
-            rows.append(
-                timing.Row(
-                    name,
-                    f"contributions d={d} n={n} sphere, against {entrant}",
-                    lambda p=p, r=r: hypervolume_contributions(p, r),  # type: ignore[misc]
-                    {entrant: call},
-                    must,
-                    stretch,
-                    same_contributions,
-                    quick,
+        goals = {"moocore": goal, "pygmo": pygmo_goal}
+        calls = {
+            "moocore": moocore and (lambda p=p, r=r: moocore.hv_contributions(p, ref=r)),
+            "pygmo": pygmo and (lambda p=p, r=r: pygmo.hypervolume(p).contributions(r)),
+        }
+        for entrant, its_goal in goals.items():
+            if its_goal is not None:
+                rows.append(
+                    timing.Row(
+                        name,
+                        f"contributions d={d} n={n} sphere, against {entrant}",
+                        lambda p=p, r=r: hypervolume_contributions(p, r),  # type: ignore[misc]
+                        {entrant: calls[entrant]},
+                        its_goal,
+                        same_contributions,
+                        quick,
+                    )
                 )
-            )
     return rows
 
 
@@ -144,23 +128,23 @@ def query_rows() -> list[timing.Row]:
     """Gain of a point near the front, against the volume computed anew with it."""
     moocore = installed("moocore")
     rows = []
-    for d in (3, 4, 5):
+    for d, most in ((3, 0.3), (4, 2), (5, 20)):
         p, r = sphere(1_000, d), np.full(d, 1.1)
         queries = sphere(N_QUERIES, d, seed=1) * 0.99
         archive = HypervolumeArchive(r)
         archive.insert_all(p)
         whole, longer = hypervolume(p, r), np.vstack([p, queries[:1]])
-        entrants = {"moocore": lambda longer=longer, r=r: moocore.hypervolume(longer, ref=r)} if moocore else {}
+        recompute = moocore and (lambda longer=longer, r=r: moocore.hypervolume(longer, ref=r))
         rows.append(
             timing.Row(
                 "Q",
                 f"gain of one of {N_QUERIES} queries d={d} n=1000",
                 lambda archive=archive, queries=queries: archive.gains(queries),  # type: ignore[misc]
-                entrants,
-                1000,
-                2000,
+                {"moocore": recompute},
+                (1000, 2000),
                 lambda ours, theirs, whole=whole: abs(ours[0] + whole - theirs) <= 1e-9 * whole,  # type: ignore[misc]
                 work=N_QUERIES,
+                note=f"goal in time: {most:g} µs",
             )
         )
     return rows
@@ -169,16 +153,3 @@ def query_rows() -> list[timing.Row]:
 def rows() -> list[timing.Row]:
     """Return all rows, in the order of the goals."""
     return volume_rows() + contribution_rows() + query_rows()
-
-
-def notes() -> list[str]:
-    missing = [name for name in PACKAGES if installed(name) is None]
-    return [f"not installed, so not measured: {', '.join(missing)}"] if missing else []
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return timing.main(rows, arguments, packages=PACKAGES, notes=notes)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

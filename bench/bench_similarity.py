@@ -1,12 +1,8 @@
-"""Similarity matrices and farthest points beside SciPy and NumPy.
-
-Run with ``python -m evocore.bench.bench_similarity [--quick] [--json] [--rows S,F]``.
-"""
+"""Similarity matrices and farthest points beside SciPy and NumPy."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,7 +64,7 @@ def rows() -> list[timing.Row]:
     """Return all rows, in the order of the goals."""
     rng = np.random.default_rng(0)
     made = []
-    for n, m, must, stretch in ((1000, 1000, 3.5, 6.0), (4000, 64, 4.5, 8.0)):
+    for n, m, goal in ((1000, 1000, (3.5, 6.0)), (4000, 64, (4.5, 8.0))):
         x = rng.random((n, m))
         for out, how in ((None, ""), (np.empty((n, n)), ", out=")):
             made.append(
@@ -77,13 +73,12 @@ def rows() -> list[timing.Row]:
                     f"similarity float64 {n} x {m}{how}",
                     lambda x=x, out=out: similarity(x, out=out),  # type: ignore[misc]
                     scipy_calls(x, None if out is None else np.empty((n, n))),
-                    must,
-                    stretch,
+                    goal,
                     same_matrix,
                     is_quick=n < 4000 and out is None,
                 )
             )
-    for n, m, must, stretch in ((1000, 1000, 25.0, 40.0), (4000, 64, 10.0, 10.0)):
+    for n, m, exact_goal in ((1000, 1000, (25.0, 40.0)), (4000, 64, None)):
         counts = rng.integers(0, LEVELS + 1, (n, m)).astype(np.uint8)
         made.append(
             timing.Row(
@@ -91,13 +86,12 @@ def rows() -> list[timing.Row]:
                 f"similarity uint8 {n} x {m}, exact",
                 lambda counts=counts: similarity(counts, levels=LEVELS),  # type: ignore[misc]
                 scipy_calls(counts / LEVELS, None),
-                must,
-                stretch,
+                exact_goal,
                 same_matrix,
                 is_quick=n < 4000,
             )
         )
-    for n, m, k, is_quick in ((20_000, 200, 64, False), (5_000, 100, 16, True)):
+    for n, m, k, float_goal, byte_goal in ((20_000, 200, 64, (5, 7), (80, 120)), (5_000, 100, 16, None, None)):
         counts = rng.integers(0, LEVELS + 1, (n, m)).astype(np.uint8)
         # multiples of 1/1024: sums are exact, so that equal distances are equal for every order of additions
         x, whole = np.floor(rng.random((n, m)) * 1024) / 1024, counts.astype(np.float64)
@@ -107,20 +101,18 @@ def rows() -> list[timing.Row]:
                 f"{k} farthest of {n} x {m} float64",
                 lambda x=x, k=k: farthest_points(x, k),  # type: ignore[misc]
                 {"numpy": lambda x=x, k=k: numpy_farthest(x, k)},  # type: ignore[misc]
-                5,
-                7,
+                float_goal,
                 lambda ours, theirs: ours.tolist() == theirs,
-                is_quick,
+                is_quick=n < 20_000,
             ),
             timing.Row(
-                "F8",
+                "F",
                 f"{k} farthest of {n} x {m} uint8",
                 lambda counts=counts, k=k: farthest_points(counts, k, levels=LEVELS),  # type: ignore[misc]
                 {"numpy": lambda whole=whole, k=k: numpy_farthest(whole, k)},  # type: ignore[misc]
-                80,
-                120,
+                byte_goal,
                 lambda ours, theirs: ours.tolist() == theirs,
-                is_quick,
+                is_quick=n < 20_000,
             ),
         ]
     fitness, x1 = rng.random((1000, 3)), rng.random((1000, 100))
@@ -133,25 +125,8 @@ def rows() -> list[timing.Row]:
                 "numpy": lambda: numpy_weights(fitness, x1),
                 "ours in two steps": lambda: -(outdoes(fitness, epsilon=0.02).T * similarity(x1)).sum(axis=1),
             },
-            1,
-            1,
+            None,
             lambda ours, theirs: bool(np.allclose(ours, theirs, rtol=0, atol=1e-10)),
-            note="no goal was set",
         )
     )
     return made
-
-
-def notes() -> list[str]:
-    return [
-        "eta has no goal: 1x stands for one. S8 at 4000 x 64 has none either; 10x is what the prototype reached.",
-        "The goals of F are set for 20000 x 200.",
-    ]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return timing.main(rows, arguments, packages=("scipy",), notes=notes)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

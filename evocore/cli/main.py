@@ -33,6 +33,7 @@ COMMANDS = {
     "evaluate": "Evaluate one optimizer program, without a search.",
     "problems": "List the problems, or show one in full.",
     "sandbox": "Prepare the sandbox on this machine.",
+    "bench": "Measure the kernels beside other libraries.",
 }
 
 INTERRUPTED = 130
