@@ -16,6 +16,7 @@ numbers: arch/x86/entry/syscalls/syscall_64.tbl.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import platform
 import struct
@@ -69,6 +70,8 @@ def _check(result: int, what: str) -> int:
 
 # ---- files and network: Landlock --------------------------------------------------------------------------------
 
+_FIRST_FD = 64  # out of the way of the low numbers, which a child gives to its pipes
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
@@ -121,7 +124,9 @@ class Ruleset:
         attributes = struct.pack("=QQQ", self._rights, network, scopes)
         size = 8 if self._version < 4 else 16 if self._version < 6 else 24
         made = _libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint(0))
-        self.fd = _check(made, "a Landlock ruleset")
+        low = _check(made, "a Landlock ruleset")
+        self.fd = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)
+        os.close(low)
 
     def allow(self, path: str | Path, rights: int = READ) -> None:
         """Let a file, or a folder with everything beneath it, be used. Where there is nothing, nothing is allowed."""

@@ -1,6 +1,19 @@
-"""Runs untrusted programs: each in a process of its own, limited, and with nothing of it left afterwards."""
+"""Runs untrusted programs: each in a process of its own, confined, limited, and with nothing of it left afterwards."""
 
-from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status
+from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status, Tier
 from evocore.sandbox.process import ProcessSandbox
+from evocore.sandbox.tiers import Sandbox, open_sandbox, read_tier, strongest_tier
 
-__all__ = ["Job", "Limits", "Offer", "Outcome", "ProcessSandbox", "Status"]
+__all__ = [
+    "Job",
+    "Limits",
+    "Offer",
+    "Outcome",
+    "ProcessSandbox",
+    "Sandbox",
+    "Status",
+    "Tier",
+    "open_sandbox",
+    "read_tier",
+    "strongest_tier",
+]

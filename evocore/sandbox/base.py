@@ -11,14 +11,30 @@ import numpy.typing as npt
 
 from evocore.errors import ConfigError
 
-# The protection that every outcome names. "unsafe": limits and clean-up, but no wall around files and network.
-TIER = "unsafe"
-
 # NumPy, SciPy and Numba alone reserve about 450 MB of addresses; with less, OpenBLAS spins instead of failing.
 LEAST_MEMORY_BYTES = 512 << 20
 
 # Nobody writes a program of a megabyte; what is longer carries data.
 MOST_SOURCE_BYTES = 1_000_000
+
+
+class Tier(StrEnum):
+    """How a program is confined; the strongest first.
+
+    ``docker`` a container · ``linux-strict`` as the next, and other processes, other files and the network are out of
+    sight · ``linux`` Landlock and seccomp: no file can be read but the libraries', none written, no process started or
+    signalled, no connection made · ``unsafe`` limits and clean-up, but no wall around files and network.
+    """
+
+    DOCKER = "docker"
+    LINUX_STRICT = "linux-strict"
+    LINUX = "linux"
+    UNSAFE = "unsafe"
+
+    def is_weaker_than(self, other: Tier) -> bool:
+        """Whether this one keeps less away from a program."""
+        order = list(Tier)
+        return order.index(self) > order.index(other)
 
 
 class Status(StrEnum):
@@ -163,8 +179,8 @@ class Outcome:
         Their last `output_bytes`; undecodable bytes are replaced.
     detail : str
         One sentence on the status; empty where there is nothing to say.
-    tier : str
-        The protection under which it ran.
+    tier : Tier
+        How it was confined.
     """
 
     status: Status
@@ -176,7 +192,7 @@ class Outcome:
     stdout: str
     stderr: str
     detail: str
-    tier: str = TIER
+    tier: Tier
 
 
 def environment(folder: str) -> dict[str, str]:

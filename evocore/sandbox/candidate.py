@@ -1,7 +1,7 @@
-"""What happens in a candidate's own process: shut the doors, run the program, say how it ended.
+"""What happens in a candidate's own process: shut the doors, lock them, run the program, say how it ended.
 
-Everything here after `_confine` shares its memory with the program, which may change any of it. So nothing that is
-said from here decides a score: it is a claim of the program.
+Everything here after that shares its memory with the program, which may change any of it. So nothing that is said from
+here decides a score: it is a claim of the program.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import linecache
 import os
 import random
 import resource
-import struct
 import sys
 import threading
 import time
@@ -28,11 +27,13 @@ from evocore.problems import problem as find_problem
 from evocore.sandbox import linux
 from evocore.sandbox.base import Status, environment
 from evocore.sandbox.warm import built_in, seed_numba
-from evocore.sandbox.wire import FRAME, MOST_NOTE_BYTES, Kind, frame
+from evocore.sandbox.wire import CPU_TIME, FRAME, MOST_NOTE_BYTES, Kind, frame
+from evocore.verifiers import lockdown
 from evocore.verifiers.arrays import encode
 
 if TYPE_CHECKING:
     from evocore.problems.base import Problem
+    from evocore.sandbox.confinement import Lock
 
 PROGRAM = "program.py"
 MOST_OPEN_FILES = 256
@@ -42,7 +43,7 @@ MOST_NOTES = 5
 _OFFERS = 3
 
 
-def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
+def run(job: dict[str, Any], fds: list[int], runner_pid: int, lock: Lock | None) -> NoReturn:
     """Become the candidate. Called in a freshly forked process, which ends here.
 
     Parameters
@@ -53,17 +54,21 @@ def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
         Payload, offers, stdout, stderr.
     runner_pid : int
         Who must be alive for this process to live.
+    lock : Lock or None
+        What to lock this process into; None on the tier that does not.
     """
-    payload = _confine(job, fds, runner_pid)
+    payload = _shut(job, fds, runner_pid, -1 if lock is None else lock.ruleset.fd)
     source = payload[: job["source_bytes"]]
     start = np.frombuffer(payload[job["source_bytes"] + job["folder_bytes"] :], np.float64)
     try:
         problem = built_in.get(job["problem"]) or find_problem(job["problem"])
-    except Exception:  # the process boundary: a problem that does not load is told to whoever asked for it
+        if lock is not None:
+            lock.close()
+    except Exception:  # the process boundary: what does not load or lock is told to whoever asked for it
         _write(_OFFERS, frame(Kind.FAIL, traceback.format_exc().encode(errors="replace")[-MOST_NOTE_BYTES:]))
         os._exit(1)
     offer = Offering(problem, job["offer_bytes"])
-    _write(_OFFERS, frame(Kind.HELLO, struct.pack("<Q", os.getpid())))
+    _write(_OFFERS, frame(Kind.HELLO, CPU_TIME.pack(time.process_time())))
     deadline = time.monotonic() + job["budget_seconds"]
     status, detail = _play(source, problem, start.copy(), job["seed"], deadline, offer)
     for stream in (sys.__stdout__, sys.__stderr__):
@@ -78,18 +83,17 @@ def run(job: dict[str, Any], fds: list[int], runner_pid: int) -> NoReturn:
 # ---- shutting the doors -----------------------------------------------------------------------------------------
 
 
-def _confine(job: dict[str, Any], fds: list[int], runner_pid: int) -> bytes:
-    """Give up everything the program must not have. Returns the payload.
+def _shut(job: dict[str, Any], fds: list[int], runner_pid: int, keep: int) -> bytes:
+    """Give up what the program must not have, but for what `lock` takes. Returns the payload.
 
-    This is the one place where protection is applied, in this order: own session and death with the runner, files,
-    limits, environment; a lockdown of file system and system calls goes last.
+    In this order: own session and death with the runner, files, limits, environment.
     """
     os.setsid()
     linux.die_with_parent(9)
     if os.getppid() != runner_pid:
         os._exit(1)
-    linux.forgo_privileges()
-    payload = _keep_files(fds)
+    lockdown.forgo_privileges()
+    payload = _keep_files(fds, keep)
     os.umask(0o077)
     os.chdir(job["folder"])
     _limit(job)
@@ -98,14 +102,15 @@ def _confine(job: dict[str, Any], fds: list[int], runner_pid: int) -> bytes:
     return payload
 
 
-def _keep_files(fds: list[int]) -> bytes:
-    """Leave open 0 (nothing to read), 1 and 2 (output) and 3 (offers). Every other file goes, whoever opened it."""
+def _keep_files(fds: list[int], keep: int) -> bytes:
+    """Leave open 0 (nothing to read), 1 and 2 (output), 3 (offers), and `keep`. All others go, whoever opened them."""
     payload_fd, offers, stdout, stderr = (fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds)
     payload = _read_all(payload_fd)
     nothing = fcntl.fcntl(os.open(os.devnull, os.O_RDONLY), fcntl.F_DUPFD, 64)
     for number, fd in enumerate((nothing, stdout, stderr, offers)):
         os.dup2(fd, number)
-    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(4, keep)
+    os.closerange(max(4, keep + 1), os.sysconf("SC_OPEN_MAX"))
     return payload
 
 

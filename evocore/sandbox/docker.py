@@ -20,7 +20,7 @@ from pathlib import Path
 
 from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox import docker_image
-from evocore.sandbox.base import Job, Limits, Offer, Outcome
+from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
 from evocore.sandbox.docker_container import Plan, RunnerContainer, engine, owner, sweep
 from evocore.sandbox.docker_runner import SCRATCH
 from evocore.sandbox.process import ProcessSandbox
@@ -57,11 +57,10 @@ class DockerSandbox(ProcessSandbox):
         No engine answers, or it is on another machine.
     """
 
-    tier = "docker"
-
     def __init__(
         self, *, warm: bool = False, image: str | None = None, runtime: str | None = None, kill_seconds: float = 5.0
     ) -> None:
+        self.tier = Tier.DOCKER
         with engine() as client:
             if not client.api.base_url.startswith("http+docker"):
                 raise SandboxUnavailable(
@@ -69,7 +68,7 @@ class DockerSandbox(ProcessSandbox):
                 )
             sweep(client)
             image_id = image or docker_image.ensure(client).id
-        plan = Plan(image_id, runtime, Limits(1.0, 1.0).memory_bytes)
+        plan = Plan(image_id, runtime, Limits(1.0, 1.0).memory_bytes, is_shared=warm)
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
         self._supervisor.start()
@@ -91,11 +90,11 @@ class DockerSandbox(ProcessSandbox):
     def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
         """Pack the problem's folder with the job: the container does not see the machine's files."""
         if "/" not in job.problem:
-            return Request(job, limits, job.problem, source)
+            return Request(job, limits, job.problem, source, self.tier)
         folder = Path(job.problem).resolve()
         content = _packed(folder)
         place = f"{SCRATCH}/problem-{hashlib.sha256(content).hexdigest()[:16]}/{folder.name}"
-        return Request(job, limits, place, source, content)
+        return Request(job, limits, place, source, self.tier, content)
 
 
 def _packed(folder: Path) -> bytes:
@@ -126,7 +125,7 @@ class ContainerSupervisor(Supervisor):
     """
 
     def __init__(self, plan: Plan, recycle_after: int, kill_seconds: float) -> None:
-        super().__init__(recycle_after, kill_seconds)
+        super().__init__(recycle_after, kill_seconds, Tier.DOCKER)
         self._plan = plan
 
     def close(self) -> None:

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evocore.errors import SandboxUnavailable
-from evocore.sandbox import linux
 from evocore.sandbox.base import Status, environment
 from evocore.sandbox.docker_image import NOBODY
-from evocore.sandbox.docker_runner import DOOR, SCRATCH, SOCKET
+from evocore.sandbox.docker_runner import DOOR, LOCKED, SCRATCH, SOCKET
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import EXIT_SECONDS, ControlledRunner
 from evocore.sandbox.tries import Tail, Try
@@ -109,11 +108,14 @@ class Plan:
         The engine's default, if None.
     memory_bytes : int
         Memory of the program; the runner's own comes on top.
+    is_shared : bool
+        Whether programs follow each other in it, so that each has to be locked down.
     """
 
     image: str
     runtime: str | None
     memory_bytes: int
+    is_shared: bool
 
     def options(self, door: Path, client: DockerClient) -> dict[str, Any]:
         """Write down everything that the program must not have."""
@@ -145,6 +147,7 @@ class Plan:
         )
         return {
             "image": self.image,
+            "command": [LOCKED] * self.is_shared,
             "host_config": host,
             "user": f"{NOBODY}:{NOBODY}",
             "environment": {**environment(SCRATCH), "PYTHONHASHSEED": "0"},
@@ -188,16 +191,7 @@ class RunnerContainer(ControlledRunner):
 
     def new_try(self, request: Request) -> Try:
         """Make a try at a request. Its folder is in the container, and made there."""
-        return Try(request, Path(SCRATCH, f"job-{secrets.token_hex(8)}"), self._pid_here)
-
-    def _pid_here(self, pid: int) -> int | None:
-        """Find the process that has this id inside the container."""
-        for child in linux.children(self._pid):
-            with suppress(OSError, StopIteration):
-                lines = Path(f"/proc/{child}/status").read_text().splitlines()
-                if int(next(line for line in lines if line.startswith("NSpid:")).split()[-1]) == pid:
-                    return child
-        return None
+        return Try(request, Path(SCRATCH, f"job-{secrets.token_hex(8)}"))
 
     def hang_up(self) -> None:
         """Say that there is nothing more to do."""

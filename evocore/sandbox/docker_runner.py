@@ -1,4 +1,4 @@
-"""The runner inside a container: `python -P -s -B -m evocore.sandbox.docker_runner`, the image's entry point.
+"""The runner inside a container: `python -P -s -B -m evocore.sandbox.docker_runner [locked]`, the image's entry point.
 
 It connects to the one socket that is mounted into the container, and is handed the jobs' socket there. From then on
 all is as with a runner that is a process: files pass between the two sides, whatever else separates them.
@@ -16,12 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from evocore.errors import SandboxUnavailable
 from evocore.sandbox import linux
+from evocore.sandbox.confinement import Confinement
 from evocore.sandbox.runner import Runner, Running, serve
 from evocore.verifiers.lockdown import hide_memory
 
 DOOR = "/run/evocore"
 SOCKET = "jobs"
+LOCKED = "locked"  # the argument that says: programs follow each other, and each has to be locked down
 SCRATCH = "/tmp"
 _MANY_TASKS = 1 << 20  # the engine counts those of this container; the user's may be in several
 _OOM_COUNTS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events")
@@ -30,8 +33,8 @@ _OOM_COUNTS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memor
 class ContainerRunner(Runner):
     """A runner whose jobs bring along what they need of files, and whose memory the engine limits."""
 
-    def __init__(self, jobs: socket.socket, wakeup: int) -> None:
-        super().__init__(jobs, wakeup)
+    def __init__(self, jobs: socket.socket, wakeup: int, confinement: Confinement | None) -> None:
+        super().__init__(jobs, wakeup, confinement)
         self._n_tasks = _MANY_TASKS
         self._folders: dict[int, Path] = {}
         self._n_oom_kills = n_oom_kills()
@@ -66,6 +69,16 @@ def n_oom_kills() -> int:
     return 0
 
 
+def confinement() -> Confinement | None:
+    """Make what programs are locked into as well; nothing where the kernel cannot, and the container holds just one."""
+    try:
+        return Confinement()
+    except SandboxUnavailable:
+        if LOCKED in sys.argv:
+            raise
+        return None
+
+
 def main() -> None:
     """Ask for the jobs' socket, load everything, then serve."""
     signal.signal(signal.SIGTERM, lambda signum, stack: sys.exit())
@@ -74,7 +87,7 @@ def main() -> None:
         door.connect(f"{DOOR}/{SOCKET}")
         _, fds, _, _ = socket.recv_fds(door, 1, 1)
     if fds:  # else the controller has changed its mind
-        serve(socket.socket(fileno=fds[0]), ContainerRunner)
+        serve(socket.socket(fileno=fds[0]), ContainerRunner, confinement())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_PR_SET_NO_NEW_PRIVS = 38
 _MADV_COLLAPSE = 25
 _HUGE_BYTES = 2 << 20
 
@@ -36,9 +35,10 @@ def become_subreaper() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def forgo_privileges() -> None:
-    """Make set-user-id programs run without their privileges, here and in every descendant."""
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+def pid_of(pidfd: int) -> int:
+    """Process id, as it is seen from here, of the process that a pidfd from elsewhere stands for."""
+    fields = dict(line.split(":") for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines())
+    return int(fields["Pid"])
 
 
 def cpu_seconds(pid: int) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from evocore.errors import ConfigError, SandboxUnavailable
-from evocore.sandbox.base import MOST_SOURCE_BYTES, TIER, Job, Limits, Offer, Outcome, Status
+from evocore.sandbox.base import MOST_SOURCE_BYTES, Job, Limits, Offer, Outcome, Status, Tier
 from evocore.sandbox.request import Request
 from evocore.sandbox.supervisor import Supervisor
 
@@ -24,6 +24,8 @@ class ProcessSandbox:
 
     Parameters
     ----------
+    tier : Tier or str
+        How programs are confined: any but ``docker``.
     recycle_after : int
         How many jobs a runner gets before a fresh one takes its place.
     kill_seconds : float
@@ -32,23 +34,22 @@ class ProcessSandbox:
 
     Attributes
     ----------
-    tier : str
-        The protection programs run under; it is in every outcome as well.
+    tier : Tier
+        How programs are confined; it is in every outcome as well.
 
     Raises
     ------
     SandboxUnavailable
-        The system is not Linux.
+        The machine does not offer the tier.
     """
 
-    tier = TIER
-
-    def __init__(self, *, recycle_after: int = 1000, kill_seconds: float = 5.0) -> None:
+    def __init__(self, tier: Tier | str, *, recycle_after: int = 1000, kill_seconds: float = 5.0) -> None:
+        self.tier = Tier(tier)
         if sys.platform != "linux":
-            raise SandboxUnavailable(f"expected Linux to run programs in a sandbox, got {sys.platform}")
+            raise SandboxUnavailable(f"expected Linux to run programs in processes of their own, got {sys.platform}")
         if recycle_after < 1:
             raise ConfigError(f"expected recycle_after of at least 1, got {recycle_after}")
-        self._supervisor = Supervisor(recycle_after, kill_seconds)
+        self._supervisor = Supervisor(recycle_after, kill_seconds, self.tier)
         self._supervisor.start()
         self._finalizer = weakref.finalize(self, Supervisor.close, self._supervisor)
 
@@ -105,9 +106,9 @@ class ProcessSandbox:
         try:
             source = job.source.encode()
         except UnicodeEncodeError as error:
-            return _refused(f"is not valid Unicode text: {error.reason} at character {error.start}")
+            return self._refused(f"is not valid Unicode text: {error.reason} at character {error.start}")
         if len(source) > MOST_SOURCE_BYTES:
-            return _refused(f"expected a program of at most {MOST_SOURCE_BYTES} bytes, got {len(source)}")
+            return self._refused(f"expected a program of at most {MOST_SOURCE_BYTES} bytes, got {len(source)}")
         request = self._request(job, limits, source)
         try:
             self._supervisor.submit(request)
@@ -119,7 +120,7 @@ class ProcessSandbox:
 
     def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
         problem = os.path.abspath(job.problem) if "/" in job.problem else job.problem
-        return Request(job, limits, problem, source)
+        return Request(job, limits, problem, source, self.tier)
 
     def _attend(
         self,
@@ -141,7 +142,6 @@ class ProcessSandbox:
                 checkpoints.clear()
                 self._supervisor.stop(request, "stopped early")
 
-
-def _refused(detail: str) -> Outcome:
-    """Make the outcome of a program that is not even started."""
-    return Outcome(Status.INVALID, 0.0, 0.0, 0, 0, 0, "", "", detail)
+    def _refused(self, detail: str) -> Outcome:
+        """Make the outcome of a program that is not even started."""
+        return Outcome(Status.INVALID, 0.0, 0.0, 0, 0, 0, "", "", detail, self.tier)

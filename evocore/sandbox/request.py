@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 import time
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from evocore.errors import EvocoreError
 from evocore.sandbox import linux
-from evocore.sandbox.base import Job, Limits, Offer, Outcome
+from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
+
+_ALL_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 MOST_WAITING = 16
 MOST_WAITING_BYTES = 128 << 20
@@ -29,12 +32,15 @@ class Request:
         The job's problem, a folder as an absolute path.
     source : bytes
         The program.
+    tier : Tier
+        How it is confined.
     folder : bytes
         An archive of the problem's folder, for a runner that cannot see it.
     """
 
-    def __init__(self, job: Job, limits: Limits, problem: str, source: bytes, folder: bytes = b"") -> None:
+    def __init__(self, job: Job, limits: Limits, problem: str, source: bytes, tier: Tier, folder: bytes = b"") -> None:
         self.job = job
+        self.tier = tier
         self.limits = limits
         self.problem = problem
         self.source_bytes = len(source)
@@ -43,9 +49,10 @@ class Request:
         self.folders: list[Path] = []
         self.n_tries = 0
         self.is_stopped = False
-        self.payload = os.memfd_create("evocore-job", os.MFD_CLOEXEC)
+        self.payload = os.memfd_create("evocore-job", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         for part in (source, folder, job.start.tobytes()):
             _write_all(self.payload, part)
+        fcntl.fcntl(self.payload, fcntl.F_ADD_SEALS, _ALL_SEALS)
         self._changed = threading.Condition()
         self._waiting: deque[Offer] = deque()
         self._started: float | None = None

@@ -1,4 +1,4 @@
-"""The warm forking runner: `python -P -s -B -m evocore.sandbox.runner SOCKET PARENT FOLDER`.
+"""The warm forking runner: `python -P -s -B -m evocore.sandbox.runner SOCKET PARENT FOLDER TIER`.
 
 One single-threaded process with everything loaded that programs need. It forks one child a job, watches it, kills it
 when told to, and kills whatever a program leaves behind. It reads neither programs nor constructions and holds no
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evocore.sandbox import candidate, linux
+from evocore.sandbox.base import Tier
+from evocore.sandbox.confinement import Confinement
 from evocore.sandbox.warm import warm_up
 from evocore.sandbox.wire import FAREWELL, KILL, MOST_PACKET_BYTES
 
@@ -50,10 +52,13 @@ class Runner:
         Where job packets come from; its end is the end of the runner.
     wakeup : int
         Readable once a signal has asked for the end.
+    confinement : Confinement or None
+        What candidates are locked into.
     """
 
-    def __init__(self, jobs: socket.socket, wakeup: int) -> None:
+    def __init__(self, jobs: socket.socket, wakeup: int, confinement: Confinement | None) -> None:
         self._jobs = jobs
+        self._confinement = confinement
         self._last_packet: bytes | None = None
         self._wakeup = wakeup
         self._pid = os.getpid()
@@ -104,9 +109,11 @@ class Runner:
         self._running[pid] = run
         self._poll.register(run.pidfd, select.POLLIN)
         self._poll.register(run.control, select.POLLIN)
-        self._say(run, {"event": "started", "pid": pid})
+        with suppress(ConnectionError):  # the controller is not interested any more
+            socket.send_fds(run.control, [json.dumps({"event": "started"}).encode()], [run.pidfd], socket.MSG_NOSIGNAL)
 
     def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
+        lock = self._confinement.lock(job["problem"]) if self._confinement else None
         # A signal between fork and the reset of its handler would wake the runner instead of ending the child.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         pid = os.fork()
@@ -115,7 +122,7 @@ class Runner:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-                candidate.run(job, fds, self._pid)
+                candidate.run(job, fds, self._pid, lock)
             finally:
                 os._exit(1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
@@ -210,16 +217,17 @@ class Runner:
 def main() -> None:
     """Load everything, then serve."""
     jobs, controller, folder = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])
+    tier = Tier(sys.argv[4])
     signal.signal(signal.SIGTERM, lambda signum, stack: _leave(folder))
     linux.die_with_parent(signal.SIGTERM)
     if os.getppid() != controller:
         _leave(folder)
-    runner = serve(jobs, Runner)
+    runner = serve(jobs, Runner, None if tier is Tier.UNSAFE else Confinement())
     if runner.has_lost_controller():
         _leave(folder)
 
 
-def serve(jobs: socket.socket, kind: type[Runner]) -> Runner:
+def serve(jobs: socket.socket, kind: type[Runner], confinement: Confinement | None) -> Runner:
     """Load everything, say so, and run jobs to the end."""
     linux.become_subreaper()
     warm_up()
@@ -231,7 +239,7 @@ def serve(jobs: socket.socket, kind: type[Runner]) -> Runner:
     wakeup, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(signalled)
     signal.signal(signal.SIGTERM, lambda signum, stack: None)
-    runner = kind(jobs, wakeup)
+    runner = kind(jobs, wakeup, confinement)
     with suppress(ConnectionError):  # gone already: serving will tell
         jobs.send(b"ready", socket.MSG_NOSIGNAL)
     runner.serve()

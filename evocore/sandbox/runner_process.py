@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evocore.sandbox import linux
-from evocore.sandbox.base import Status, environment
+from evocore.sandbox.base import Status, Tier, environment
 from evocore.sandbox.request import Request
 from evocore.sandbox.tries import Try
 from evocore.sandbox.wire import FAREWELL
@@ -103,10 +103,18 @@ class RunnerProcess(ControlledRunner):
     """Start a runner as a process of this machine. It is ready some seconds later.
 
     Start it from a thread that outlives it: the kernel ends it with the thread.
+
+    Parameters
+    ----------
+    folder : Path
+        As every runner's.
+    tier : Tier
+        How it confines its jobs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tier: Tier) -> None:
         super().__init__(folder)
+        self._tier = tier
         self._token = f"{MARKER}={secrets.token_hex(16)}"
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the runner)
         try:
@@ -122,7 +130,7 @@ class RunnerProcess(ControlledRunner):
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-s", "-B", "-m", "evocore.sandbox.runner"]
         return subprocess.Popen(
-            [*command, str(self._far.fileno()), str(os.getpid()), str(self.folder)],
+            [*command, str(self._far.fileno()), str(os.getpid()), str(self.folder), str(self._tier)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
@@ -143,7 +151,9 @@ class RunnerProcess(ControlledRunner):
         return self._process.pid
 
     def new_try(self, request: Request) -> Try:
-        """Make a try at a request. Its folder is removed with the request."""
+        """Make a try at a request, with a folder, removed with the request, where the program may write."""
+        if self._tier is not Tier.UNSAFE:
+            return Try(request, Path("/"))
         folder = self.folder / f"job-{os.urandom(8).hex()}"
         folder.mkdir(mode=0o700)
         request.folders.append(folder)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evocore.errors import SandboxUnavailable
 from evocore.sandbox import linux
-from evocore.sandbox.base import Status
+from evocore.sandbox.base import Status, Tier
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import ControlledRunner, RunnerProcess
 from evocore.sandbox.tries import Try
@@ -34,9 +34,12 @@ class Supervisor:
         How many jobs a runner gets before a fresh one takes its place.
     kill_seconds : float
         How long a runner may take to end a program that it was told to end.
+    tier : Tier
+        How programs are confined.
     """
 
-    def __init__(self, recycle_after: int, kill_seconds: float) -> None:
+    def __init__(self, recycle_after: int, kill_seconds: float, tier: Tier) -> None:
+        self._tier = tier
         self._thread = threading.Thread(target=self._serve, name="evocore-sandbox", daemon=True)
         self._recycle_after = recycle_after
         self._kill_seconds = kill_seconds
@@ -171,7 +174,7 @@ class Supervisor:
         return runner
 
     def _new_runner(self, folder: Path) -> ControlledRunner:
-        return RunnerProcess(folder)
+        return RunnerProcess(folder, self._tier)
 
     def _hear(self, runner: ControlledRunner) -> None:
         try:

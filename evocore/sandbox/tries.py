@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import signal
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 from evocore.sandbox import linux
 from evocore.sandbox.base import Offer, Outcome, Status
 from evocore.sandbox.request import Request
-from evocore.sandbox.wire import FrameReader, Garbage, Kind
+from evocore.sandbox.wire import CPU_TIME, FrameReader, Garbage, Kind
 
 CHUNK_BYTES = 64 << 10
 BIG_PIPE_BYTES = 1 << 20
 F_SETPIPE_SZ = 1031
 
-PID_BYTES = 8
-MOST_PID = 1 << 22  # Linux gives no higher ones
 
 # What a program may say about its own end. The rest is for others to say.
 _CLAIMS = (Status.OK, Status.INVALID, Status.CRASH, Status.OUT_OF_MEMORY)
@@ -56,16 +53,13 @@ class Try:
     ----------
     request : Request
     folder : Path
-        Private working directory, as the runner sees it.
-    pid_here : callable
-        Translates the runner's process ids into those of this process; None stands for a process that is not there.
+        Working directory, as the runner sees it.
     """
 
-    def __init__(self, request: Request, folder: Path, pid_here: Callable[[int], int | None] = lambda pid: pid) -> None:
+    def __init__(self, request: Request, folder: Path) -> None:
         request.n_tries += 1
         self.request = request
         self._folder = folder
-        self._pid_here = pid_here
         self._far: list[int] = []
         self.offers, self.stdout, self.stderr = (self._pipe() for _ in range(3))
         self.control, far_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -108,7 +102,7 @@ class Try:
             "folder_bytes": self.request.folder_bytes,
             "seed": job.seed,
             "budget_seconds": self.request.budget_seconds,
-            "cpu_seconds": ceil(limits.cpu_seconds + limits.grace_seconds),
+            "cpu_seconds": math.ceil(limits.cpu_seconds + limits.grace_seconds),
             "memory_bytes": limits.memory_bytes,
             "file_bytes": limits.file_bytes,
             "offer_bytes": limits.offer_bytes,
@@ -135,7 +129,7 @@ class Try:
         """Read the runner's reports; False when it has hung up."""
         while True:
             try:
-                packet = self.control.recv(4096)
+                packet, fds, _, _ = socket.recv_fds(self.control, 4096, 1, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
                 return True
             except ConnectionError:
@@ -144,7 +138,9 @@ class Try:
                 return False
             said = json.loads(packet)
             if said["event"] == "started":
-                self._pid = self._pid_here(said["pid"])
+                if fds:
+                    self._pid = linux.pid_of(fds[0])
+                    os.close(fds[0])
             else:
                 self._report = said
                 self._cpu_seconds = said["cpu_seconds"]
@@ -205,12 +201,9 @@ class Try:
             self._failure = content.decode("utf-8", "replace").strip()
         if kind is not Kind.HELLO:
             return
-        pid = int.from_bytes(content, "little")
-        if len(content) != PID_BYTES or not 0 < pid <= MOST_PID:
-            raise Garbage(f"expected a process id in the first frame, got {content[:20]!r}")
-        self._pid = self._pid_here(pid)
-        self._read_clock()
-        self._cpu_at_start = self._cpu_seconds
+        if len(content) != CPU_TIME.size or not 0 <= CPU_TIME.unpack(content)[0] < math.inf:
+            raise Garbage(f"expected a CPU time in the first frame, got {content[:20]!r}")
+        self._cpu_at_start = self._cpu_seconds = CPU_TIME.unpack(content)[0]
         self.started_at = now
         self.request.begin(now, self.cpu_seconds)
 
@@ -225,7 +218,8 @@ class Try:
             return
         self._n_offers += 1
         if not self._read_clock():
-            self.read_control()  # the report comes right after the reaping, and says how much it was in all
+            self.read_control()  # says whose clock it is; or, right after the reaping, how much it was in all
+            self._read_clock()
         self.request.put(Offer(content, seconds, self.cpu_seconds()))
 
     def _read_clock(self) -> bool:
@@ -267,6 +261,7 @@ class Try:
             stdout=self.tails[self.stdout].text(),
             stderr=self.tails[self.stderr].text(),
             detail=detail,
+            tier=self.request.tier,
         )
 
     def _judge(self, report: dict[str, Any]) -> tuple[Status, str]:
@@ -281,9 +276,11 @@ class Try:
         if code >= 0:
             return Status.CRASH, f"exited with code {code} before optimize returned"
         limits = self.request.limits
-        allowed = ceil(limits.cpu_seconds + limits.grace_seconds)
+        allowed = math.ceil(limits.cpu_seconds + limits.grace_seconds)
         if -code == signal.SIGXCPU or (-code == signal.SIGKILL and report["cpu_seconds"] >= allowed):
             return Status.TIMEOUT, f"used more than {allowed} seconds of CPU time"
+        if -code == signal.SIGSYS:
+            return Status.VIOLATION, "killed for a system call that only attacks make"
         return Status.CRASH, f"died of {_signal_name(-code)}"
 
 

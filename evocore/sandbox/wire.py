@@ -2,8 +2,9 @@
 
 Controller and runner share one SOCK_SEQPACKET socket: a packet is one job, a JSON object with five file descriptors
 (payload, offers, stdout, stderr, control) attached. Source and start travel in the payload, a memory file, so that
-the runner itself never reads them. Every job has a control socket of its own, on which the runner reports `started`
-and `ended`, and the controller may say `kill`; hanging up says it as well.
+the runner itself never reads them. Every job has a control socket of its own, on which the runner reports `started`,
+with a pidfd attached (a number would mean another process here if the runner has process ids of its own), and `ended`,
+and the controller may say `kill`; hanging up says it as well.
 
 The candidate writes frames to the offers pipe: u32 length, u8 kind, that many bytes, little endian. Whatever is read
 there may have been written by the program and not by the code around it: a frame is never more than a claim.
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 FRAME = struct.Struct("<IB")
+CPU_TIME = struct.Struct("<d")
 MOST_PACKET_BYTES = 64 << 10
 MOST_NOTE_BYTES = 4096
 KILL = b"kill"
@@ -25,7 +27,7 @@ FAREWELL = b"end"  # on the jobs' socket, before the controller hangs up; withou
 class Kind(IntEnum):
     """What a frame on the offers pipe says."""
 
-    HELLO = 1  # the program starts now; u64 process id
+    HELLO = 1  # the program starts now; f64 CPU seconds that its process has used
     OFFER = 2  # an array, in the layout of evocore.verifiers.arrays
     END = 3  # the program came to an end; JSON {"status", "detail"}
     FAIL = 4  # it could not be started; text

@@ -16,7 +16,7 @@ from evocore.verifiers.verdict import exact_to_wire
 
 if TYPE_CHECKING:
     from evocore.problems.base import Problem
-    from evocore.sandbox import Offer, ProcessSandbox
+    from evocore.sandbox import Offer, Sandbox
     from evocore.search.curriculum import TaskBook
     from evocore.search.discoveries import Discoveries
     from evocore.search.evaluation import Request
@@ -49,19 +49,19 @@ class Bench:
         self.verifier = verifier
         self.discoveries = discoveries
         self._lock = threading.Lock()
-        self._sandbox: ProcessSandbox | None = None
+        self._sandbox: Sandbox | None = None
         self._is_closed = False
 
     @property
-    def sandbox(self) -> ProcessSandbox:
+    def sandbox(self) -> Sandbox:
         """The sandbox."""
-        from evocore.sandbox import ProcessSandbox
+        from evocore.sandbox import open_sandbox
 
         with self._lock:
             if self._is_closed:
                 raise SandboxUnavailable("expected an open sandbox, got one that the end of the run has closed")
             if self._sandbox is None:
-                self._sandbox = ProcessSandbox()
+                self._sandbox = open_sandbox()
             return self._sandbox
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from evocore.tasks.task import OptimizerTask, gain
 
 if TYPE_CHECKING:
     from evocore.problems import Exact
-    from evocore.sandbox import ProcessSandbox
+    from evocore.sandbox import Sandbox
     from evocore.verifiers.client import OfferReply, Verifier
 
 # (CPU seconds, score) at every improvement, in order.
@@ -157,7 +157,7 @@ def attempt(
     task: OptimizerTask,
     seed: int,
     verifier: Verifier,
-    sandbox: ProcessSandbox,
+    sandbox: Sandbox,
     *,
     key: str,
     checkpoint: Checkpoint | None = None,
@@ -174,7 +174,7 @@ def attempt(
         Handed to the program.
     verifier : Verifier
         Knows the task's problem; holds the attempt's ratchet and the run's.
-    sandbox : ProcessSandbox
+    sandbox : Sandbox
     key : str
         Names the attempt's ratchet; no other open attempt may have it.
     checkpoint : Checkpoint, optional

@@ -14,7 +14,7 @@ from evocore.errors import ConfigError, InfrastructureError, InputError, Invalid
 from evocore.problems import optimizers
 from evocore.problems import problem as find_problem
 from evocore.problems.registry import folder_of
-from evocore.sandbox import Limits, ProcessSandbox
+from evocore.sandbox import Limits, Sandbox, open_sandbox
 from evocore.search.curriculum import frozen_target
 from evocore.search.inputs import check_contract, read_program, read_start
 from evocore.search.metrics import Metrics, metrics
@@ -136,7 +136,7 @@ def evaluate_program(
     found = find_problem(problem)
     location = found.location
     workers = workers or len(os.sched_getaffinity(0))
-    with ProcessSandbox() as sandbox, Verifier(location) as verifier:
+    with open_sandbox() as sandbox, Verifier(location) as verifier:
         bench = _Bench(found, verifier, sandbox, budget_seconds, say or (lambda words: None))
         made = [bench.make(kind, start) for kind in kinds]
         n = len(made) * len(seeds)
@@ -164,7 +164,7 @@ class _Bench:
         self,
         problem: Problem,
         verifier: Verifier,
-        sandbox: ProcessSandbox,
+        sandbox: Sandbox,
         budget_seconds: float,
         say: Callable[[str], None],
     ) -> None:

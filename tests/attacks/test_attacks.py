@@ -28,7 +28,7 @@ def optimize(problem, start, seed, deadline, offer):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with ProcessSandbox(kill_seconds=1.0) as opened:
+    with ProcessSandbox("unsafe", kill_seconds=1.0) as opened:
         yield opened
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from evocore.sandbox.base import Job, Limits, Status
+from evocore.sandbox.base import Job, Limits, Status, Tier
 from evocore.sandbox.request import MOST_WAITING, Request
 from evocore.sandbox.tries import Try
-from evocore.sandbox.wire import FrameReader, Garbage, Kind, frame
+from evocore.sandbox.wire import CPU_TIME, FrameReader, Garbage, Kind, frame
 
 OFFER_BYTES = 64
 SOURCE = b"def optimize(problem, start, seed, deadline, offer): ..."
 LIMITS = Limits(1.0, 1.0, output_bytes=100, offer_bytes=OFFER_BYTES, offers_bytes=1000)
-HELLO = frame(Kind.HELLO, os.getpid().to_bytes(8, "little"))
+HELLO = frame(Kind.HELLO, CPU_TIME.pack(0.0))
 
 
 def check(data):
@@ -41,7 +41,7 @@ def frames_of(chunks):
 def judged(said):
     """Let a real try read it from a real pipe."""
     job = Job(SOURCE.decode(), "third-autocorrelation-inequality", np.ones(3), 0, 1.0)
-    request = Request(job, LIMITS, job.problem, SOURCE)
+    request = Request(job, LIMITS, job.problem, SOURCE, Tier.UNSAFE)
     attempt = Try(request, Path("job"))
     try:
         offers, stdout = attempt._far[0], attempt._far[1]

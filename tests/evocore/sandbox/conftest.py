@@ -1,9 +1,20 @@
-"""Running a few lines as a program."""
+"""Running a few lines as a program, in every tier that this machine offers by itself."""
 
 import numpy as np
 import pytest
 
-from evocore.sandbox import Job, Limits
+from evocore.errors import SandboxUnavailable
+from evocore.sandbox import Job, Limits, Tier, open_sandbox
+
+
+@pytest.fixture(scope="session", params=[t for t in Tier if t is not Tier.DOCKER])
+def sandbox(request):
+    try:
+        opened = open_sandbox(request.param)
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with opened:
+        yield opened
 
 
 @pytest.fixture

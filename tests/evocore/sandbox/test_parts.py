@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evocore.sandbox import Job, Limits, Offer, Outcome, Status, linux
+from evocore.sandbox import Job, Limits, Offer, Outcome, Status, Tier, linux
 from evocore.sandbox.request import MOST_WAITING, Request
 from evocore.sandbox.tries import Tail
 from evocore.sandbox.wire import FRAME, MOST_NOTE_BYTES, FrameReader, Garbage, Kind, frame
@@ -65,13 +65,13 @@ def test_a_tail_is_the_end_of_all_that_was_added(chunks, most):
 
 @pytest.fixture
 def request_of_nobody():
-    made = Request(Job("", "x", np.ones(1), 0, 1.0), Limits(1.0, 1.0), "x", b"")
+    made = Request(Job("", "x", np.ones(1), 0, 1.0), Limits(1.0, 1.0), "x", b"", Tier.UNSAFE)
     yield made
     made.finish(OUTCOME)
     made.clear()
 
 
-OUTCOME = Outcome(Status.OK, 0.0, 0.0, 0, 0, 0, "", "", "")
+OUTCOME = Outcome(Status.OK, 0.0, 0.0, 0, 0, 0, "", "", "", Tier.UNSAFE)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, MOST_WAITING, MOST_WAITING + 1, 1000])

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from evocore.sandbox import Limits, Status
+from evocore.sandbox import Limits, Status, Tier
 from evocore.sandbox.base import MOST_SOURCE_BYTES
 from evocore.verifiers.arrays import decode
 
@@ -20,10 +20,10 @@ def values(offers):
 # ---- handing in --------------------------------------------------------------------------------------------------
 
 
-def test_an_honest_program(play):
+def test_an_honest_program(play, sandbox):
     outcome, offers = play("offer(start)\noffer(start / 2)\nprint('hello')\nreturn start / 4")
     assert outcome.status is Status.OK
-    assert (outcome.detail, outcome.tier) == ("", "unsafe")
+    assert (outcome.detail, outcome.tier) == ("", sandbox.tier)
     assert outcome.stdout == "hello\n"
     assert outcome.stderr == ""
     assert values(offers) == [[1, 2, 3], [0.5, 1, 1.5], [0.25, 0.5, 0.75]]
@@ -230,16 +230,15 @@ def test_an_error_in_a_callback_ends_the_program_and_comes_out(play, sandbox):
 THREADS = {f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
-def test_surroundings(play):
+def test_surroundings(play, sandbox):
     outcome, _ = play(
         """
-import json, os, resource, sys
+import json, os, resource, stat, sys, threading
 print(json.dumps({
-    "environ": dict(os.environ), "files": sorted(map(int, os.listdir("/proc/self/fd")))[:4], "cwd": os.getcwd(),
-    "listing": os.listdir(), "mode": os.stat(".").st_mode & 0o777, "session": os.getsid(0) == os.getpid(),
+    "environ": dict(os.environ), "cwd": os.getcwd(), "session": os.getsid(0) == os.getpid(),
     "core": resource.getrlimit(resource.RLIMIT_CORE), "size": resource.getrlimit(resource.RLIMIT_FSIZE),
-    "stdin": sys.stdin.read(), "threads": len(os.listdir("/proc/self/task")), "name": __name__,
-    "links": [os.readlink(f"/proc/self/fd/{i}").split(":")[0] for i in range(4)],
+    "stdin": sys.stdin.read(), "threads": threading.active_count(), "name": __name__,
+    "kinds": [stat.S_ISFIFO(os.fstat(i).st_mode) for i in range(4)],
 }))
 """
     )
@@ -247,10 +246,23 @@ print(json.dumps({
     folder = seen["cwd"]
     assert set(seen["environ"]) == {"HOME", "TMPDIR", "LANG", "PATH", *THREADS}
     assert seen["environ"]["HOME"] == seen["environ"]["TMPDIR"] == folder
-    assert (seen["listing"], seen["mode"], seen["session"], seen["threads"]) == ([], 0o700, True, 1)
-    assert seen["links"] == ["/dev/null", "pipe", "pipe", "pipe"]
+    assert (seen["session"], seen["threads"]) == (True, 1)
+    assert seen["kinds"] == [False, True, True, True]
     assert (seen["core"], seen["size"], seen["stdin"], seen["name"]) == ([0, 0], [0, 0], "", "program")
-    assert not os.path.exists(folder)
+    if sandbox.tier is Tier.UNSAFE:
+        assert not os.path.exists(folder)
+    else:
+        assert folder == "/"
+
+
+def test_only_an_unconfined_program_has_a_folder_of_its_own(play, sandbox):
+    body = "import os\nprint(os.listdir(), oct(os.stat('.').st_mode)[-3:])\nopen('x', 'w')"
+    outcome, _ = play(body)
+    if sandbox.tier is Tier.UNSAFE:
+        assert (outcome.status, outcome.stdout) == (Status.OK, "[] 700\n")
+    else:
+        assert (outcome.status, outcome.stdout) == (Status.CRASH, "")
+        assert "PermissionError" in outcome.detail
 
 
 def test_no_file_but_its_own_is_open(play):

@@ -59,7 +59,7 @@ def test_a_relative_folder_and_a_problem_that_does_not_load(sandbox, problem_fol
 def test_runners_are_recycled_and_close_leaves_nothing(problem_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     n_files = len(os.listdir("/proc/self/fd"))
-    sandbox = ProcessSandbox(recycle_after=2)
+    sandbox = ProcessSandbox("linux", recycle_after=2)
     seen = []
     while len({pid for pid, _ in seen}) < 2:
         seen.append(sandbox.run(job(problem_folder), LIMITS).stdout.split())
@@ -99,7 +99,7 @@ def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum):
         os.kill(sandbox.runner_pids()[0], signum)
         return True
 
-    with ProcessSandbox() as sandbox:
+    with ProcessSandbox("linux") as sandbox:
         outcome = sandbox.run(job(problem_folder, HANG), LIMITS, kill_then_stop)
         assert (outcome.status, outcome.detail, len(offers)) == (Status.OK, "stopped early", 2)
         assert sandbox.run(job(problem_folder), LIMITS).status is Status.OK
@@ -110,10 +110,13 @@ def test_a_runner_that_does_not_start_is_an_error_with_its_words(problem_folder,
     fake.write_text("#!/bin/sh\necho 'no such module' >&2\nexit 9\n")
     fake.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(fake))
-    with ProcessSandbox() as sandbox, pytest.raises(SandboxUnavailable, match="exit code 9; it said: no such module"):
+    with (
+        ProcessSandbox("linux") as sandbox,
+        pytest.raises(SandboxUnavailable, match="exit code 9; it said: no such module"),
+    ):
         sandbox.run(job(problem_folder), LIMITS)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-    with ProcessSandbox() as sandbox, pytest.raises(SandboxUnavailable):
+    with ProcessSandbox("linux") as sandbox, pytest.raises(SandboxUnavailable):
         sandbox.run(job(problem_folder), LIMITS)
 
 
@@ -143,7 +146,7 @@ def up(offer=None):
     token = next(v for v in open(f"/proc/{pid}/environ").read().split(chr(0)) if v.startswith("EVOCORE_SANDBOX"))
     print(pid, token, os.readlink(f"/proc/{pid}/cwd"), flush=True)
 
-sandbox = ProcessSandbox()
+sandbox = ProcessSandbox("unsafe")
 if sys.argv[2] == "running":
     sandbox.run(Job(DAEMON, sys.argv[1], np.ones(3), 0, 60.0), Limits(60.0, 60.0), up)
 while not sandbox.runner_pids():
@@ -194,7 +197,7 @@ def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path, 
         (lambda: Job("", "x", np.ones(2), 0, 0.0), "budget"),
         (lambda: Job("", "x", np.ones((2, 2)), 0, 1.0), "start"),
         (lambda: Job("", "x", np.ones(2, dtype="f4"), 0, 1.0), "start"),
-        (lambda: ProcessSandbox(recycle_after=0), "recycle_after"),
+        (lambda: ProcessSandbox("linux", recycle_after=0), "recycle_after"),
     ],
 )
 def test_settings_are_checked(make, message):
