@@ -44,6 +44,9 @@ class RunConfig(pydantic.BaseModel):
         Cores to use; default: all that this process may run on.
     task_seconds, attempts, epoch_seconds, chain_slots, evaluation_slots : or None
         The plan by hand; None leaves each to the plan made from budget and cores.
+    sandbox : "docker", "linux-strict", "linux", "unsafe" or None
+        How programs are confined; None: as strongly as the machine allows with nothing to install. A run writes down
+        what it took.
     mutators : tuple of str
         Mutators that the islands draw from; empty means every one that there is.
     program, start : paths
@@ -71,6 +74,7 @@ class RunConfig(pydantic.BaseModel):
     chain_slots: int | None = Field(None, ge=0, le=4096)
     evaluation_slots: int | None = Field(None, ge=1, le=4096)
     memory_bytes: int = Field(2 * 1024**3, ge=64 * 1024**2)
+    sandbox: Literal["docker", "linux-strict", "linux", "unsafe"] | None = None
     mutators: tuple[str, ...] = ()
     program: tuple[str, ...] = ()
     start: str | None = None

@@ -30,6 +30,14 @@ def command(
     budget: Annotated[str, typer.Option(help="Time of one attempt: 10s, 2m.")] = "10s",
     start: Annotated[str | None, typer.Option(help="Construction (JSON) to begin the warm task from.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time.  [default: one a core]")] = None,
+    sandbox: Annotated[
+        str | None,
+        typer.Option(
+            help="How the program is confined: docker, linux-strict, linux, or unsafe (not at all). Default: as "
+            "strongly as the machine allows with nothing to install.",
+            metavar="TIER",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Evaluate one optimizer program, without a search: gains, costs and statuses, pass@k.
@@ -52,6 +60,7 @@ def command(
         budget_seconds=parse_duration(budget),
         start=None if start is None else read_start(find(problem), start),
         workers=workers,
+        sandbox=sandbox,
         say=lambda words: print(words, file=sys.stderr),
     )
     print(
@@ -97,6 +106,7 @@ def report(result: ProgramEvaluation) -> str:
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += ["", *(f"{t.task.kind} start: {t.origin}, {float(t.task.start_exact):.12g}" for t in result.tasks)]
     lines += [f"{t.task.kind} target: {t.task.target!r}" for t in result.tasks]
+    lines += [f"sandbox: {result.tier}"]
     lines += ["", *_metrics(result)]
     details = {r.detail for t in result.tasks for r in t.results if r.detail}
     lines += [""] * bool(details) + sorted(details)

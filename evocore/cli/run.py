@@ -36,6 +36,14 @@ def command(
         list[str] | None, typer.Option(help="An optimizer program to begin with; may be repeated.", metavar="FILE")
     ] = None,
     start: Annotated[str | None, typer.Option(help="A construction (JSON) to begin with.", metavar="FILE")] = None,
+    sandbox: Annotated[
+        str | None,
+        typer.Option(
+            help="How programs are confined: docker, linux-strict, linux, or unsafe (not at all). Default: as "
+            "strongly as the machine allows with nothing to install.",
+            metavar="TIER",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
@@ -59,6 +67,7 @@ def command(
         "preset": preset,
         "program": tuple(program) if program else None,
         "start": start,
+        "sandbox": sandbox,
     }
     settings.update({key: value for key, value in given.items() if value is not None})
     where = "the command line" if config is None else str(config)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evocore.report.words import clock, distance, minutes, score_digits
+from evocore.report.words import clock, confinement, distance, minutes, score_digits
 from evocore.search.state import BestState, ChainState, IslandState, Passed, RunState
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ def page(state: RunState, *, since_seconds: float = 0.0) -> RenderableType:
     kind = "smaller is better" if state.direction == "minimize" else "greater is better"
     title = Text.assemble((state.title, "bold"), f"  {kind}")
     footer = Text(state.run_dir, style="dim")
+    if state.sandbox:
+        is_unsafe = state.sandbox == "unsafe"
+        footer.append(f"  sandbox: {confinement([state.sandbox])}", "bold red" if is_unsafe else "dim")
     return Panel(Group(*parts), title=title, title_align="left", subtitle=footer, subtitle_align="left")
 
 

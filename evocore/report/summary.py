@@ -77,6 +77,8 @@ class Summary:
         Stopped: nobody writes it and it was not brought to its end; `evocore resume` goes on with it.
     ended : str
         Why it ended; empty while it has not.
+    tiers : tuple of str
+        How programs were confined; more than one where a session changed it.
     trace : tuple of (seconds, exact score as a float)
         Every improvement.
     lineage : tuple of Step
@@ -100,6 +102,7 @@ class Summary:
     sessions: int
     seed: int
     verifier_digest: str
+    tiers: tuple[str, ...]
     best: Best | None
     references: tuple[Passed, ...]
     trace: tuple[tuple[float, float], ...]
@@ -129,6 +132,7 @@ class Summary:
             "sessions": self.sessions,
             "seed": self.seed,
             "verifier_digest": self.verifier_digest,
+            "sandbox": list(self.tiers),
             "best": None
             if best is None
             else {
@@ -199,6 +203,7 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
         sessions=history.sessions,
         seed=config.seed,
         verifier_digest=str(history.run.get("verifier_digest", "")),
+        tiers=tuple(dict.fromkeys(history.tiers)),
         best=None if best is None else _best(best),
         references=passed(found, trace),
         trace=trace,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evocore.config import RunConfig
 from evocore.ledger import write_file
 from evocore.report.summary import Step, Summary, problem_of, read_summary
-from evocore.report.words import clock, distance, exact_digits, minutes, score_digits
+from evocore.report.words import clock, confinement, distance, exact_digits, minutes, score_digits
 from evocore.search.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def final_table(summary: Summary) -> RenderableType:
     for step in summary.lineage[:1]:
         facts.add_row("program", step.title or step.file)
     facts.add_row("work", counts(summary))
+    if summary.tiers:
+        facts.add_row("sandbox", confinement(summary.tiers))
     facts.add_row("run", str(summary.run_dir))
     files = [name for name in _FILES if (summary.run_dir / name).exists()]
     if files:
@@ -171,6 +173,7 @@ def markdown(summary: Summary) -> str:
         f"- {counts(summary)}",
         f"- seed {summary.seed}, {summary.sessions} {'session' if summary.sessions == 1 else 'sessions'}",
         f"- verifier `{summary.verifier_digest or 'unknown'}`",
+        f"- sandbox: {confinement(summary.tiers) or 'unknown'}",
         "",
     ]
     if best is not None:

@@ -71,3 +71,15 @@ def exact_digits(exact: str | Sequence[str] | None, width: int = 60) -> str:
     p, _, q = exact.partition("/")
     keep = max(4, width // 2 - 5)
     return f"{p[:keep]}…/{q[:keep]}… ({len(p.lstrip('-'))} and {len(q)} digits)"
+
+
+def confinement(tiers: Sequence[str]) -> str:
+    """Say how programs were confined, one tier after the other.
+
+    Examples
+    --------
+    >>> confinement(["linux"]), confinement(["linux", "unsafe"])
+    ('linux', 'linux, then unsafe: programs were not confined')
+    """
+    words = ", then ".join(tiers)
+    return f"{words}: programs were not confined" if "unsafe" in tiers else words

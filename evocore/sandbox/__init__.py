@@ -2,7 +2,7 @@
 
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status, Tier
 from evocore.sandbox.process import ProcessSandbox
-from evocore.sandbox.tiers import Sandbox, open_sandbox, read_tier, strongest_tier
+from evocore.sandbox.tiers import Sandbox, offered_tier, open_sandbox, read_tier
 
 __all__ = [
     "Job",
@@ -13,7 +13,7 @@ __all__ = [
     "Sandbox",
     "Status",
     "Tier",
+    "offered_tier",
     "open_sandbox",
     "read_tier",
-    "strongest_tier",
 ]

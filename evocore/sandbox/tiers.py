@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
 from evocore.errors import ConfigError, SandboxUnavailable
@@ -56,6 +56,9 @@ def strongest_tier() -> Tier:
     SandboxUnavailable
         Says what is missing and what would help.
     """
+    with suppress(SandboxUnavailable):
+        check_tier(Tier.LINUX_STRICT)
+        return Tier.LINUX_STRICT
     try:
         check_tier(Tier.LINUX)
     except SandboxUnavailable as error:
@@ -73,26 +76,42 @@ def check_tier(tier: Tier) -> None:
     SandboxUnavailable
         Says what is missing.
     """
-    if tier is Tier.LINUX_STRICT:
-        raise SandboxUnavailable(f"expected a {tier} backend, got a version of evocore without one")
     if tier is Tier.DOCKER:
         with engine() as client:
             client.ping()
     elif tier is not Tier.UNSAFE:
         lockdown.check_machine()
         lockdown.Ruleset().close()
+    if tier is Tier.LINUX_STRICT:
+        raise SandboxUnavailable(f"expected a {tier} backend, got a version of evocore without one")
 
 
-def open_sandbox(tier: Tier | None = None) -> Sandbox:
-    """Open a sandbox of a tier; of `strongest_tier` where none is named.
+def offered_tier(name: str | None) -> Tier:
+    """Read the name of a tier, or take `strongest_tier` where there is none, and make sure that the machine offers it.
+
+    Raises
+    ------
+    ConfigError
+        There is no such tier.
+    SandboxUnavailable
+        The machine does not offer it.
+    """
+    if name is None:
+        return strongest_tier()
+    tier = read_tier(name)
+    check_tier(tier)
+    return tier
+
+
+def open_sandbox(tier: Tier) -> Sandbox:
+    """Open a sandbox of a tier, and never of another.
 
     Raises
     ------
     SandboxUnavailable
-        The machine does not offer it. Never another tier instead.
+        The machine does not offer it.
     """
-    chosen = strongest_tier() if tier is None else tier
-    if chosen is Tier.DOCKER:
+    if tier is Tier.DOCKER:
         return DockerSandbox()
-    check_tier(chosen)
-    return ProcessSandbox(chosen)
+    check_tier(tier)
+    return ProcessSandbox(tier)

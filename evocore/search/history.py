@@ -4,8 +4,8 @@ The forest (`memory`) holds the candidates; this holds everything else that a re
 
 Events
 ------
-``run``           problem, seed, verifier_digest, plan, …
-``session``       number (a resume begins one)
+``run``           problem, seed, verifier_digest, sandbox, plan, …
+``session``       number (a resume begins one), sandbox
 ``evaluation``    hand_ins, trace, best: {sha, exact_hex, size, descriptor} or null
 ``construction``  sha, exact_hex, size, descriptor, program, start: offered to the pool
 ``discovery``     the same, and file, arena_score, source, quarantined, first_place
@@ -73,6 +73,8 @@ class History:
     ----------
     run : mapping
         The fields of the `run` event.
+    tiers : list of str
+        How programs were confined, session by session.
     discoveries : list of Discovery
         In order; quarantined ones too.
     bests : list of Discovery
@@ -96,6 +98,7 @@ class History:
     def __init__(self, direction: Literal["minimize", "maximize"]) -> None:
         self.direction = direction
         self.run: Mapping[str, Any] = {}
+        self.tiers: list[str] = []
         self.discoveries: list[Discovery] = []
         self.best: Discovery | None = None
         self.pool = Pool(direction)
@@ -118,6 +121,8 @@ class History:
         """Take one event in."""
         data = event.data
         self.elapsed = max(self.elapsed, data.get("elapsed", 0.0))
+        if event.kind in ("run", "session") and "sandbox" in data:
+            self.tiers.append(data["sandbox"])
         if event.kind == "run":
             self.run = data
         elif event.kind == "session":

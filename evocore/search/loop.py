@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evocore.config import RunConfig, format_duration, parse_duration
-from evocore.errors import ConfigError, EvocoreError, InfrastructureError, LedgerCorrupt
+from evocore.errors import ConfigError, EvocoreError, InfrastructureError, LedgerCorrupt, SandboxUnavailable
 from evocore.ledger import Ledger, replay, write_file
 from evocore.problems import problem as find_problem
 from evocore.problems.base import lower, upper
+from evocore.sandbox import Tier, offered_tier, read_tier
 from evocore.search.curriculum import TaskBook
 from evocore.search.discoveries import Discoveries, shown_exact
 from evocore.search.evaluation import Evaluate, Evaluator
@@ -209,11 +210,14 @@ class Run:
         ------
         InputError
             Unknown problem, a program or construction that cannot be used, an output folder that cannot be written.
+        SandboxUnavailable
+            The machine does not offer the sandbox that was asked for, or none.
         VerifierUnavailable
             The verifier process does not start.
         """
         problem = find_problem(config.problem)
         config = config.changed(
+            sandbox=str(offered_tier(config.sandbox)),
             problem=problem.location,
             program=tuple(os.path.abspath(name) for name in config.program),
             start=None if config.start is None else os.path.abspath(config.start),
@@ -234,8 +238,12 @@ class Run:
         return cls(config, problem, rundir, ledger, verifier, programs=programs, start=start, **seams)
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str], *, budget: object = None, **seams: Any) -> Run:
+    def resume(
+        cls, path: str | os.PathLike[str], *, budget: object = None, sandbox: str | None = None, **seams: Any
+    ) -> Run:
         """Take up a run where its ledger ends, with the time that is left and `budget` on top of it.
+
+        Programs are confined as before, or as `sandbox` says.
 
         Raises
         ------
@@ -243,6 +251,8 @@ class Run:
             There is no run, another process writes it, or no time is left.
         LedgerCorrupt
             The ledger's chain is broken.
+        SandboxUnavailable
+            The machine does not offer the sandbox.
         InfrastructureError
             The scoring code is not the run's any more, or a file that the ledger names is missing.
         """
@@ -259,6 +269,7 @@ class Run:
                     f"restore the ledger, or begin a new run with --start {rundir.best}"
                 )
             config = _extended(config, history, budget, rundir)
+            config = config.changed(sandbox=str(_resumed_tier(config, history, sandbox)))
             verifier = opened.enter_context(Verifier(problem))
             recorded = history.run.get("verifier_digest")
             if recorded is not None and recorded != verifier.digest:
@@ -304,7 +315,8 @@ class Run:
     def _search(self) -> None:
         with ExitStack() as open_parts:
             discoveries = Discoveries(self.problem, self.rundir, self.journal, self._on_new, self._say)
-            bench = Bench(self.problem, self.rundir, self.journal, self._verifier, discoveries)
+            tier = offered_tier(self.config.sandbox)
+            bench = Bench(self.problem, self.rundir, self.journal, self._verifier, discoveries, tier)
             self._close_sandbox = bench.close
             open_parts.callback(bench.close)
             self._record_beginning(discoveries)
@@ -400,6 +412,7 @@ class Run:
                     "budget_seconds": self.config.budget_seconds,
                     "target": self.config.target,
                     "verifier_digest": self._verifier.digest,
+                    "sandbox": self.config.sandbox,
                     "plan": self.plan.to_json(),
                     "version": importlib.metadata.version("evocore-engine"),
                     "python": platform.python_version(),
@@ -407,7 +420,11 @@ class Run:
                 sync=True,
             )
         else:
-            session = {"number": history.sessions + 1, "budget_seconds": self.config.budget_seconds}
+            session = {
+                "number": history.sessions + 1,
+                "budget_seconds": self.config.budget_seconds,
+                "sandbox": self.config.sandbox,
+            }
             self.journal.record("session", session, sync=True)
         self._say(self.plan.text())
         if history.best is not None:
@@ -464,6 +481,7 @@ class Run:
                 budget_seconds=self.plan.budget_seconds,
                 elapsed_seconds=self._clock.elapsed(),
                 target=self.config.target,
+                sandbox=self.config.sandbox or "",
                 references=tuple(self._passed),
                 chains={} if self._chains is None else dict(self._chains.running),
                 running_evaluations=0 if self._evaluator is None else self._evaluator.running,
@@ -569,3 +587,21 @@ def _extended(config: RunConfig, history: History, budget: object, rundir: RunDi
             f"{rundir.path}; add time with --budget"
         )
     return config
+
+
+def _resumed_tier(config: RunConfig, history: History, asked: str | None) -> Tier:
+    """Return how programs are confined from here on: as before, unless something else is asked for.
+
+    Settings that were changed by hand do not count as asking for less.
+    """
+    if asked is not None or not history.tiers:
+        return offered_tier(asked)
+    before = read_tier(history.tiers[-1])
+    tier = read_tier(config.sandbox) if config.sandbox is not None else before
+    remedy = f"ask for another with --sandbox, which the run records ({', '.join(Tier)})"
+    if tier.is_weaker_than(before):
+        raise ConfigError(f"expected programs to be confined as before ({before}), got {tier} in config.toml; {remedy}")
+    try:
+        return offered_tier(tier)
+    except SandboxUnavailable as error:
+        raise SandboxUnavailable(f"{error}; the run has confined its programs by {tier} so far: {remedy}") from None

@@ -16,7 +16,7 @@ from evocore.verifiers.verdict import exact_to_wire
 
 if TYPE_CHECKING:
     from evocore.problems.base import Problem
-    from evocore.sandbox import Offer, Sandbox
+    from evocore.sandbox import Offer, Sandbox, Tier
     from evocore.search.curriculum import TaskBook
     from evocore.search.discoveries import Discoveries
     from evocore.search.evaluation import Request
@@ -41,8 +41,15 @@ class Bench:
     """
 
     def __init__(
-        self, problem: Problem, rundir: RunDir, journal: Journal, verifier: Verifier, discoveries: Discoveries
+        self,
+        problem: Problem,
+        rundir: RunDir,
+        journal: Journal,
+        verifier: Verifier,
+        discoveries: Discoveries,
+        tier: Tier,
     ) -> None:
+        self._tier = tier
         self.problem = problem
         self.rundir = rundir
         self.journal = journal
@@ -61,7 +68,7 @@ class Bench:
             if self._is_closed:
                 raise SandboxUnavailable("expected an open sandbox, got one that the end of the run has closed")
             if self._sandbox is None:
-                self._sandbox = open_sandbox()
+                self._sandbox = open_sandbox(self._tier)
             return self._sandbox
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ def picture(
     budget_seconds: float,
     elapsed_seconds: float,
     target: float | None,
+    sandbox: str,
     references: tuple[Passed, ...],
     chains: Mapping[int, tuple[Segment, float]],
     running_evaluations: int,
@@ -54,6 +55,7 @@ def picture(
         hand_ins=history.hand_ins,
         trace=history.trace(),
         messages=messages,
+        sandbox=sandbox,
     )
 
 

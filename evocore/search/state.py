@@ -80,6 +80,8 @@ class RunState:
         The score that was asked for, if any.
     trace : tuple of (seconds, exact score as a float)
         The discoveries, in order.
+    sandbox : str
+        How programs are confined.
     messages : tuple of str
         The last things worth telling a person, oldest first.
     """
@@ -104,6 +106,7 @@ class RunState:
     hand_ins: int = 0
     trace: tuple[tuple[float, float], ...] = field(default=())
     messages: tuple[str, ...] = ()
+    sandbox: str = ""
 
     @property
     def left_seconds(self) -> float:

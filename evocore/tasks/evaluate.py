@@ -14,7 +14,7 @@ from evocore.errors import ConfigError, InfrastructureError, InputError, Invalid
 from evocore.problems import optimizers
 from evocore.problems import problem as find_problem
 from evocore.problems.registry import folder_of
-from evocore.sandbox import Limits, Sandbox, open_sandbox
+from evocore.sandbox import Limits, Sandbox, Tier, offered_tier, open_sandbox
 from evocore.search.curriculum import frozen_target
 from evocore.search.inputs import check_contract, read_program, read_start
 from evocore.search.metrics import Metrics, metrics
@@ -65,11 +65,14 @@ class ProgramEvaluation:
     problem : str
         Its slug.
     verifier_digest : str
+    tier : Tier
+        How it was confined.
     tasks : tuple of TaskAttempts
     """
 
     problem: str
     verifier_digest: str
+    tier: Tier
     tasks: tuple[TaskAttempts, ...]
 
     def metrics(self, threshold: float = 1.0) -> Metrics:
@@ -81,6 +84,7 @@ class ProgramEvaluation:
         return {
             "problem": self.problem,
             "verifier_digest": self.verifier_digest,
+            "sandbox": str(self.tier),
             "tasks": [_task_to_json(t) for t in self.tasks],
             "metrics": [asdict(self.metrics(threshold)) for threshold in THRESHOLDS],
         }
@@ -95,6 +99,7 @@ def evaluate_program(
     budget_seconds: float = 10.0,
     start: Construction | None = None,
     workers: int | None = None,
+    sandbox: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> ProgramEvaluation:
     """Run one program on a problem's own tasks.
@@ -116,6 +121,8 @@ def evaluate_program(
         the problem; where there is none, one that the problem's own first program finds in the budget of one attempt.
     workers : int, optional
         How many attempts at a time; as many as there are cores by default.
+    sandbox : "docker", "linux-strict", "linux" or "unsafe", optional
+        How the program is confined; as strongly as the machine allows with nothing to install by default.
     say : callable, optional
         Is told in words what goes on.
 
@@ -128,7 +135,7 @@ def evaluate_program(
     InputError
         The source breaks the contract of optimizer programs; the problem or the start is not usable.
     InfrastructureError
-        The machine failed.
+        The machine failed, or offers no such sandbox.
     """
     check_contract(source)
     if not kinds or not seeds:
@@ -136,8 +143,8 @@ def evaluate_program(
     found = find_problem(problem)
     location = found.location
     workers = workers or len(os.sched_getaffinity(0))
-    with open_sandbox() as sandbox, Verifier(location) as verifier:
-        bench = _Bench(found, verifier, sandbox, budget_seconds, say or (lambda words: None))
+    with open_sandbox(offered_tier(sandbox)) as opened, Verifier(location) as verifier:
+        bench = _Bench(found, verifier, opened, budget_seconds, say or (lambda words: None))
         made = [bench.make(kind, start) for kind in kinds]
         n = len(made) * len(seeds)
         bench.say(f"{n} attempt{'s' * (n != 1)} of {budget_seconds:g} s, {workers} at a time")
@@ -149,12 +156,12 @@ def evaluate_program(
             ]
             results = [tuple(f.result() for f in row) for row in futures]
         finally:
-            sandbox.close()  # after an error or Ctrl-C: nobody waits for attempts that still run
+            opened.close()  # after an error or Ctrl-C: nobody waits for attempts that still run
             threads.shutdown(cancel_futures=True)
         tasks = [
             TaskAttempts(task, origin, tuple(seeds), row) for (task, origin), row in zip(made, results, strict=True)
         ]
-        return ProgramEvaluation(found.slug, verifier.digest, tuple(tasks))
+        return ProgramEvaluation(found.slug, verifier.digest, opened.tier, tuple(tasks))
 
 
 class _Bench:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evocore.sandbox import open_sandbox
+from evocore.sandbox import offered_tier, open_sandbox
 
 PROBLEM = """
 from fractions import Fraction
@@ -44,5 +44,5 @@ def problem_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def sandbox():
-    with open_sandbox() as opened:
+    with open_sandbox(offered_tier(None)) as opened:
         yield opened

@@ -19,7 +19,7 @@ REFERENCES = (
 )
 
 
-def state(elapsed=72.0, *, score=0.38091, phase="searching", references=REFERENCES, best=True):
+def state(elapsed=72.0, *, score=0.38091, phase="searching", references=REFERENCES, best=True, sandbox="linux"):
     return RunState(
         problem="erdos-min-overlap",
         title="Erdős minimum overlap",
@@ -37,6 +37,7 @@ def state(elapsed=72.0, *, score=0.38091, phase="searching", references=REFERENC
         running_evaluations=2,
         hand_ins=12345,
         messages=("island 2: dry mutator, reassigned to grammar-cross",),
+        sandbox=sandbox,
     )
 
 
@@ -44,6 +45,11 @@ def shown(one, width):
     console = Console(file=io.StringIO(), width=width, height=24, force_terminal=False)
     console.print(page(one))
     return console.file.getvalue()
+
+
+def test_the_page_says_how_programs_are_confined():
+    assert "sandbox: linux" in shown(state(), 120)
+    assert "sandbox: unsafe: programs were not confined" in shown(state(sandbox="unsafe"), 120)
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -7,9 +7,18 @@ from fractions import Fraction
 import pytest
 
 from evocore.config import RunConfig
-from evocore.errors import ConfigError, InfrastructureError, InputError, InvalidConstruction, LedgerCorrupt
+from evocore.errors import (
+    ConfigError,
+    InfrastructureError,
+    InputError,
+    InvalidConstruction,
+    LedgerCorrupt,
+    SandboxUnavailable,
+)
 from evocore.ledger import read_ledger
+from evocore.sandbox import offered_tier
 from evocore.search.loop import Run, run
+from evocore.verifiers import lockdown
 
 PROBLEM = '''
 """Make numbers equal."""
@@ -146,6 +155,37 @@ def test_a_moved_run_goes_on(copied, finished):
     assert len(keys) == len(set(keys))
 
 
+def test_a_run_says_how_its_programs_are_confined(finished):
+    tier = offered_tier(None)
+    assert RunConfig.from_toml(finished.run / "config.toml").sandbox == tier
+    begun = read_ledger(finished.run / "ledger.jsonl")[0]
+    assert (begun.kind, begun.data["sandbox"]) == ("run", tier)
+    assert f"- sandbox: {tier}\n" in (finished.run / "report.md").read_text()
+
+
+def test_a_resumed_run_confines_as_before_unless_it_is_asked_for_less(copied):
+    with pytest.raises(ConfigError, match=r"confined as before .*, got unsafe in config.toml; .*--sandbox"):
+        Run.resume(copied(max_rounds=2, sandbox="unsafe"))
+
+
+def test_what_is_asked_for_is_recorded_and_shown(copied):
+    path = copied(max_rounds=2)
+    run = Run.resume(path, sandbox="unsafe")
+    assert run.poll().sandbox == "unsafe"
+    run.go()
+    assert RunConfig.from_toml(path / "config.toml").sandbox == "unsafe"
+    assert [e.data["sandbox"] for e in read_ledger(path / "ledger.jsonl") if e.kind == "session"] == ["unsafe"]
+    assert "then unsafe: programs were not confined" in (path / "report.md").read_text()
+
+
+def test_a_machine_without_a_sandbox_refuses_to_run(finished, copied, tmp_path, monkeypatch):
+    monkeypatch.setattr(lockdown, "landlock_version", lambda: 0)
+    for begin in (lambda: short(finished.run.parent / "flat", tmp_path / "run"), lambda: Run.resume(copied())):
+        with pytest.raises(SandboxUnavailable, match=r"Landlock.*--sandbox"):
+            begin()
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_without_time_left_asks_for_some(copied):
     path = copied(budget_seconds=1.0)
     with pytest.raises(ConfigError, match=r"used up its 1s.*--budget"):
@@ -184,6 +224,7 @@ def test_bad_input_is_found_before_anything_is_written(finished, tmp_path):
         ({"preset": "none"}, ConfigError, "preset"),
         ({"budgte": "2m"}, ConfigError, "budget"),
         ({"mutators": ("none",)}, ConfigError, "mutators"),
+        ({"sandbox": "jail"}, ConfigError, "sandbox to be 'docker', 'linux-strict', 'linux' or 'unsafe'"),
     ]
     for settings, kind, words in cases:
         with pytest.raises(kind, match=words):
