@@ -272,8 +272,8 @@ class Problem:
         if not isinstance(payload, dict):
             raise InvalidConstruction(f'expected an object {{"{key}": [numbers]}}, got {_kind(payload)}')
         if key not in payload:
-            inside = [str(k) for k, v in payload.items() if isinstance(v, dict) and key in v]
-            hint = f'; it stands inside "{inside[0]}": submit that part alone' if inside else ""
+            inside = next((str(k) for k, v in payload.items() if isinstance(v, dict) and key in v), None)
+            hint = "" if inside is None else f"; it stands inside {quoted(inside)}: submit that part alone"
             raise InvalidConstruction(f'expected the key "{key}", got {_keys(payload)}{hint}')
         if len(payload) > 1:
             raise InvalidConstruction(f'expected the key "{key}" and no other, got {_keys(payload)}')
@@ -512,7 +512,7 @@ def _kind(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f'the string "{value[:40]}"' + ("..." if len(value) > 40 else "")
+        return f"the string {quoted(value)}" + ("..." if len(value) > 40 else "")
     if isinstance(value, list):
         return "a list"
     if isinstance(value, dict):
@@ -525,6 +525,17 @@ def _kind(value: object) -> str:
 def _keys(payload: dict[Any, Any]) -> str:
     if not payload:
         return "an empty object"
-    names = [f'"{str(k)[:40]}"' for k in payload]
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ("the key " if len(names) == 1 else "the keys ") + ", ".join(names[:5]) + more
+    names = [quoted(str(k)) for k in list(payload)[:5]]
+    more = f" and {len(payload) - 5} more" if len(payload) > 5 else ""
+    return ("the key " if len(payload) == 1 else "the keys ") + ", ".join(names) + more
+
+
+def quoted(text: str) -> str:
+    r"""Quote the first 40 characters of a stranger's text, so that nothing in it can command a terminal.
+
+    Examples
+    --------
+    >>> print(quoted("values"), quoted("red \x1b[31m"))
+    "values" "red \x1b[31m"
+    """
+    return f'"{"".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:40])}"'

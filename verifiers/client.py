@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from evocore.errors import InvalidConstruction, UnknownProblem, VerifierUnavailable
 from evocore.problems.registry import problems as built_in
 from evocore.verifiers import frames
-from evocore.verifiers.connection import Connection, Unanswered
-from evocore.verifiers.digest import changes
+from evocore.verifiers.connection import Connection, Died, OutOfTime
+from evocore.verifiers.digest import changes, shown_changes
 from evocore.verifiers.verdict import Verdict, exact_from_wire
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 TIMEOUT_SECONDS = 300.0
+OFFER_SECONDS = 60.0
 START_SECONDS = 120.0
 MEMORY_BYTES = 4 << 30
 N_TRIES = 3
+N_DEATHS = 2
 
 
 @dataclass(frozen=True)
@@ -70,21 +73,35 @@ class _Attempt:
     problem: str
     start: bytes
     best: bytes | None = None
+    near_ties: int | None = None
+
+
+@dataclass
+class _Run:
+    """What it takes to rebuild a run's ratchet in a new process."""
+
+    best: bytes
+    near_ties: int | None = None
 
 
 @dataclass
 class _State:
-    """What the client holds of the process's state: never scores, only constructions, which are scored again."""
+    """What the client holds of the process's state: no scores, but constructions, which are scored again."""
 
     attempts: dict[str, _Attempt] = field(default_factory=dict)
-    run_best: dict[str, bytes] = field(default_factory=dict)
+    runs: dict[str, _Run] = field(default_factory=dict)
+
+
+class _Deadly(VerifierUnavailable):
+    """A question that no verifier process survives."""
 
 
 class Verifier:
     """A verifier process: it scores, exactly, what it is handed as bytes, and holds the ratchets.
 
     The process loads the problems once, and knows nothing else. One that dies is started again, its ratchets are
-    rebuilt by scoring again what they held, and the request that was not answered is asked again. Safe to use from
+    rebuilt by scoring again what they held, and the request that was not answered is asked again: all later answers are
+    what they would have been. What kills it twice, or keeps it computing for too long, is given up. Safe to use from
     several threads.
 
     Parameters
@@ -92,7 +109,7 @@ class Verifier:
     problems : iterable of str, path or Problem, or one of them
         What it scores: names of built-in problems, folders of one's own. Default: all built-in problems.
     timeout_seconds : float
-        Longest wait for one answer; a process that is slower is ended.
+        Longest wait for one answer, for a hand-in at most 60 seconds; a process that is slower is ended.
     memory_bytes : int
         Address space of the process.
 
@@ -260,12 +277,18 @@ class Verifier:
             if len(buffer) > frames.MAX_PAYLOAD_BYTES:
                 reason = f"expected at most {frames.MAX_PAYLOAD_BYTES} bytes, got {len(buffer)}"
                 return OfferReply(False, False, None, None, None, reason)
-            answer = self._ask({"op": "offer", "key": key, "problem": attempt.problem}, buffer)
-            reply = _understood(_offer_reply, answer)
+            try:
+                answer = self._ask({"op": "offer", "key": key, "problem": attempt.problem}, buffer, OFFER_SECONDS)
+            except _Deadly as error:
+                return OfferReply(False, False, None, None, None, f"scoring failed: {error}")
+            reply, (near_ties, run_near_ties) = _understood(_offer_reply, answer)
             if reply.improved_attempt:
                 attempt.best = bytes(buffer)
             if reply.improved_run:
-                self._state.run_best[attempt.problem] = bytes(buffer)
+                self._state.runs[attempt.problem] = _Run(bytes(buffer))
+            attempt.near_ties = near_ties
+            if attempt.problem in self._state.runs:
+                self._state.runs[attempt.problem].near_ties = run_near_ties
         return reply
 
     def close_attempt(self, key: str) -> tuple[Fraction | Enclosure, bytes | None]:
@@ -310,41 +333,61 @@ class Verifier:
             answer = self._ask({"op": "restore_run", "problem": name}, data)
             has_moved, verdict = _understood(_restored, answer)
             if has_moved:
-                self._state.run_best[name] = data
+                self._state.runs[name] = _Run(data)
             return verdict
 
     # ---- asking ---------------------------------------------------------------------------------
 
-    def _ask(self, header: dict[str, Any], payload: bytes) -> Any:
-        """Ask, and ask again where the process died over it; the caller holds the lock."""
+    def _ask(self, header: dict[str, Any], payload: bytes, timeout_seconds: float = math.inf) -> Any:
+        """Ask, and ask again where there was no answer; the caller holds the lock.
+
+        Dying over a question twice, or computing until the time is up, is the question's fault; not so a process that
+        does not start, or is stopped or starved. A forged answer is no reason to ask again, but to stop.
+        """
         if self._is_closed:
             raise VerifierUnavailable("the verifier has been closed")
-        n_tries = 0
+        timeout_seconds = min(timeout_seconds, self._timeout_seconds)
+        n_tries = n_deaths = 0
         while True:
             n_tries += 1
+            connection = self._alive()
             try:
-                return self._alive().ask(header, payload, self._timeout_seconds)
-            except Unanswered as error:
+                return connection.ask(header, payload, timeout_seconds)
+            except (Died, OutOfTime) as error:
+                n_deaths += isinstance(error, Died)
+                if n_deaths == N_DEATHS:
+                    raise _Deadly(f"{error}; asked {N_DEATHS} times") from error
+                if isinstance(error, OutOfTime) and error.was_busy:
+                    raise _Deadly(str(error)) from error
                 if n_tries == N_TRIES:
                     raise VerifierUnavailable(f"{error}; asked {N_TRIES} times") from error
 
     def _alive(self) -> Connection:
         """The running process; where it died, a new one with the same ratchets."""
-        if self._connection.is_alive:
-            return self._connection
+        n_tries = 0
+        while not self._connection.is_alive:
+            n_tries += 1
+            try:
+                self._connection = self._again()
+            except (Died, OutOfTime) as error:
+                if n_tries == N_TRIES:
+                    raise VerifierUnavailable(f"{error}; started {N_TRIES} times") from error
+        return self._connection
+
+    def _again(self) -> Connection:
+        """Start a new process, and give it the ratchets of the last one."""
         fresh = self._connect()
-        changed = changes(self.parts, fresh.parts)
         try:
+            changed = changes(self.parts, fresh.parts)
             if changed:
                 raise VerifierUnavailable(
-                    f"the verifier process had to be started again, and finds changed: {', '.join(changed)}; undo the "
-                    f"change, or begin a new run"
+                    f"the verifier process had to be started again, and finds changed: {shown_changes(changed)}; undo "
+                    f"the change, or begin a new run"
                 )
             self._rebuild(fresh)
         except BaseException:
             fresh.close()
             raise
-        self._connection = fresh
         return fresh
 
     def _connect(self) -> Connection:
@@ -353,11 +396,13 @@ class Verifier:
     def _rebuild(self, fresh: Connection) -> None:
         for key, attempt in self._state.attempts.items():
             header = {"key": key, "problem": attempt.problem}
-            fresh.ask({"op": "open", **header}, attempt.start, self._timeout_seconds)
+            ties = {} if attempt.near_ties is None else {"near_ties": attempt.near_ties}
+            fresh.ask({"op": "open", **header, **ties}, attempt.start, self._timeout_seconds)
             if attempt.best is not None:
-                fresh.ask({"op": "restore_attempt", **header}, attempt.best, self._timeout_seconds)
-        for name, best in self._state.run_best.items():
-            fresh.ask({"op": "restore_run", "problem": name}, best, self._timeout_seconds)
+                fresh.ask({"op": "restore_attempt", **header, **ties}, attempt.best, self._timeout_seconds)
+        for name, run in self._state.runs.items():
+            ties = {} if run.near_ties is None else {"near_ties": run.near_ties}
+            fresh.ask({"op": "restore_run", "problem": name, **ties}, run.best, self._timeout_seconds)
 
     def _known(self, problem: Which) -> str:
         name = location(problem)
@@ -414,11 +459,14 @@ def _understood(read: Callable[[Any], _T], answer: Any) -> _T:
         ) from error
 
 
-def _offer_reply(answer: Any) -> OfferReply:
+def _offer_reply(answer: Any) -> tuple[OfferReply, tuple[int, int]]:
+    """The reply, and how many near ties the attempt's and the run's ratchet still let through."""
     improved_attempt, improved_run = map(bool, answer["improved"])
     verdict = None if answer["verdict"] is None else Verdict.from_wire(answer["verdict"])
     exact = None if verdict is None else verdict.exact_score
-    return OfferReply(improved_attempt, improved_run, answer["score"], exact, verdict, answer["reason"])
+    attempt_ties, run_ties = map(int, answer["near_ties"])
+    reply = OfferReply(improved_attempt, improved_run, answer["score"], exact, verdict, answer["reason"])
+    return reply, (attempt_ties, run_ties)
 
 
 def _restored(answer: Any) -> tuple[bool, Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
@@ -19,6 +20,10 @@ from evocore.verifiers import frames, seal
 STDERR_TAIL_BYTES = 4096
 _CHUNK_BYTES = 1 << 16
 _END_SECONDS = 5.0
+_BUSY_SHARE = 0.1
+# Isolated; and neither this package's first modules nor any that they load come from a cache that says it is theirs.
+_START = "import sys; sys.pycache_prefix = '/dev/null'; from evocore.verifiers.__main__ import start; start()"
+_ARGUMENTS = ("-I", "-B", "-c", _START)
 _ERRORS = {
     kind.__name__: kind
     for kind in (
@@ -32,12 +37,27 @@ _ERRORS = {
 }
 
 
-class Unanswered(errors.VerifierUnavailable):
-    """The process ended, or said something that it cannot have meant, before it answered."""
+class Died(errors.VerifierUnavailable):
+    """The process ended by itself, or was killed, over the question."""
+
+
+class Forged(errors.VerifierUnavailable):
+    """What came as an answer was not made by the process for this question."""
 
 
 class OutOfTime(errors.VerifierUnavailable):
-    """No answer within the time given."""
+    """No answer within the time given.
+
+    Attributes
+    ----------
+    was_busy : bool
+        Whether the process computed for a good part of that time: then it is the question that takes so long, and
+        asking again is no use.
+    """
+
+    def __init__(self, message: str, *, was_busy: bool) -> None:
+        super().__init__(message)
+        self.was_busy = was_busy
 
 
 class Connection:
@@ -73,7 +93,7 @@ class Connection:
         self.pid = self._child.pid
         hello = {"problems": list(problems), "memory_bytes": memory_bytes, "parent": os.getpid()}
         try:
-            told = self._ask(hello, b"", start_seconds, prefix=self._key)
+            told = self._ask(hello, b"", start_seconds, is_first=True)
         except BaseException:
             self._end()  # it may have answered that it cannot load a problem
             raise
@@ -101,7 +121,7 @@ class Connection:
         ------
         InputError, InfrastructureError
             What the process says is wrong with the question; it lives on.
-        Unanswered, OutOfTime
+        Died, Forged, OutOfTime
             There is no answer; the process has been ended.
         """
         return self._ask(header, payload, timeout_seconds)
@@ -112,21 +132,26 @@ class Connection:
             self.is_alive = False
             self._child.end(patience_seconds=_END_SECONDS)
 
-    def _ask(self, header: dict[str, Any], payload: bytes, timeout_seconds: float, prefix: bytes = b"") -> Any:
+    def _ask(self, header: dict[str, Any], payload: bytes, timeout_seconds: float, *, is_first: bool = False) -> Any:
         self._sequence += 1
-        nonce = seal.new_nonce()
-        frame = frames.pack({**header, "sequence": self._sequence, "nonce": nonce.hex()}, payload)
+        frame = frames.pack({**header, "sequence": self._sequence, "nonce": seal.new_nonce().hex()}, payload)
+        busy_before = self._child.cpu_seconds()
+        deadline = time.monotonic() + timeout_seconds
         try:
-            reply = self._exchange(prefix + frame, nonce, time.monotonic() + timeout_seconds)
+            if is_first:
+                self._hand_over_key(deadline)
+            reply = self._exchange(frame, deadline)
         except (EOFError, BrokenPipeError) as error:
             self.close()
-            raise Unanswered(f"the verifier process ended without an answer{self._child.last_words()}") from error
+            raise Died(f"the verifier process ended without an answer{self._child.last_words()}") from error
         except (frames.FrameError, seal.SealBroken) as error:
             self._end()
-            raise Unanswered(f"the verifier process gave an answer that is not its own: {error}") from error
+            raise Forged(f"the verifier process gave an answer that is not its own: {error}") from error
         except TimeoutError:
+            was_busy = self._child.cpu_seconds() - busy_before > timeout_seconds * _BUSY_SHARE
             self._end()
-            raise OutOfTime(f"the verifier process gave no answer within {timeout_seconds:g} seconds") from None
+            message = f"the verifier process gave no answer within {timeout_seconds:g} seconds"
+            raise OutOfTime(message, was_busy=was_busy) from None
         except BaseException:
             self._end()  # interrupted between question and answer: what comes next on the pipe answers nothing
             raise
@@ -135,10 +160,17 @@ class Connection:
             raise _ERRORS.get(kind, errors.InfrastructureError)(message)
         return reply["answer"]
 
-    def _exchange(self, frame: bytes, nonce: bytes, deadline: float) -> dict[str, Any]:
+    def _hand_over_key(self, deadline: float) -> None:
+        """Send the key, but not before the process has said that no other one can read its memory and its pipes."""
+        said = self._receive(len(frames.READY), deadline)
+        if said != frames.READY:
+            raise frames.FrameError(f"expected {frames.READY!r} as the first word, got {said!r}")
+        self._send(self._key, deadline)
+
+    def _exchange(self, frame: bytes, deadline: float) -> dict[str, Any]:
         self._send(frame, deadline)
         header, body = frames.read(lambda n: self._receive(n, deadline))
-        seal.check(self._key, nonce, self._sequence, body, header.get("seal"))
+        seal.check(self._key, hashlib.sha256(frame).digest(), body, header.get("seal"))
         if self._incoming:
             raise frames.FrameError(f"expected one reply, got {len(self._incoming)} bytes behind it")
         return _reply(body)
@@ -219,7 +251,7 @@ class _Child:
         ours, theirs = os.pipe()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-m", "evocore.verifiers"],
+                [sys.executable, *_ARGUMENTS],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=theirs,
@@ -248,6 +280,14 @@ class _Child:
             self._process.wait()
         os.close(self.replies)
         self._thread.join(_END_SECONDS)
+
+    def cpu_seconds(self) -> float:
+        """Processor time that it has used; 0 where this system does not tell, or it is gone."""
+        try:
+            # the kernel's name for another process's clock, as clock_getcpuclockid makes it
+            return time.clock_gettime((~self.pid << 3) | 2) if sys.platform == "linux" else 0.0
+        except OSError:
+            return 0.0
 
     def last_words(self) -> str:
         """Say how it ended: signal or exit code, and the last line of its stderr."""

@@ -13,6 +13,9 @@ from typing import Any
 from evocore.errors import InfrastructureError
 
 MAGIC = b"EVOF"
+READY = b"EVOR"
+"""What the verifier process says before its first frame, as soon as no other process can look into it."""
+
 MAX_HEADER_BYTES = 64 << 10
 MAX_PAYLOAD_BYTES = 64 << 20
 PREFIX = struct.Struct("<4sIQ")

@@ -1,28 +1,45 @@
 """The verifier process: reads requests, scores, answers with sealed replies, and holds the ratchets.
 
-It is started by the controller before any candidate, and talks to nothing but its two pipes. The key comes first down
-the request pipe, 32 bytes; then frames. What can be wrong with a construction is an answer; only a stream that does not
-carry frames any more, or its end, ends the process.
+It is started by the controller before any candidate, and talks to nothing but its two pipes. It says that it is ready
+once no other process can read its memory; then the key comes down the request pipe, 32 bytes; then frames. When all is
+loaded it gives up files, network and the starting of processes (`evocore.verifiers.lockdown`), before the first byte of
+a stranger is read. What can be wrong with a construction is an answer; only a stream that does not carry frames any
+more, its end, or a scoring that runs out of memory ends the process.
 """
 
 from __future__ import annotations
 
+import encodings.unicode_escape  # here, as no file can be opened later: messages quote with it
+import encodings.utf_8_sig  # noqa: F401 (JSON texts are decoded with it)
 import gc
+import hashlib
 import os
 import resource
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, BinaryIO
 
-from evocore.errors import EvocoreError, InfrastructureError, InvalidConstruction, UnknownProblem
+import numpy.fft
+import numpy.linalg
+import numpy.random  # noqa: F401 (NumPy loads these three when they are first used)
+
+from evocore.errors import (
+    ConfigError,
+    EvocoreError,
+    InfrastructureError,
+    InvalidConstruction,
+    SandboxUnavailable,
+    UnknownProblem,
+)
 from evocore.problems import problem as find_problem
 from evocore.problems.base import Problem, Vector, to_float
-from evocore.verifiers import digest, frames, seal
+from evocore.verifiers import digest, frames, lockdown, seal
 from evocore.verifiers.arrays import decode
 from evocore.verifiers.payload import read
-from evocore.verifiers.ratchet import Pawl, weigh
+from evocore.verifiers.ratchet import NEAR_TIES, Pawl, Weighed, weigh
 from evocore.verifiers.scoring import judge
 from evocore.verifiers.verdict import Verdict, exact_to_wire
 
@@ -40,6 +57,8 @@ def serve(requests: int, replies: int) -> None:
     requests, replies : int
         File descriptors of the two pipes.
     """
+    if sys.platform == "linux":
+        lockdown.hide_memory()
     with open(requests, "rb", buffering=1 << 16) as stream:
         try:
             channel = _Channel(stream, replies)
@@ -50,6 +69,9 @@ def serve(requests: int, replies: int) -> None:
             return  # the controller is gone: nobody is left to tell
         except frames.FrameError as error:
             sys.exit(f"evocore verifier: {error}")
+        except MemoryError as error:
+            # What was half done when memory ran out may have kept some of it: the next scoring gets a fresh process.
+            sys.exit(f"evocore verifier: out of memory: {defect(error)}")
 
 
 class _Channel:
@@ -58,37 +80,42 @@ class _Channel:
     def __init__(self, stream: BinaryIO, replies: int) -> None:
         self._stream = stream
         self._replies = replies
-        self._key = self._exactly(seal.KEY_BYTES)
+        self._write(frames.READY)
+        self._key = self._stream_exactly(seal.KEY_BYTES)
         self._sequence = -1
+        self._request = hashlib.sha256()
 
     def answer_next(self, answer: Answer) -> None:
         """Answer one request, with what `answer` makes of it or with what it raises."""
+        self._request = hashlib.sha256()
         header, payload = frames.read(self._exactly)
-        nonce = self._checked(header)
+        self._check(header)
         try:
-            reply = {"answer": answer(header, payload)}
+            body = _body({"answer": answer(header, payload)})
         except EvocoreError as error:
-            reply = {"error": [type(error).__name__, str(error)]}
+            body = _body({"error": [type(error).__name__, str(error)]})
+        except MemoryError:
+            raise
         except (Exception, SystemExit) as error:  # a process boundary: a problem's defect must not end the process
-            reply = {"error": [InfrastructureError.__name__, f"scoring failed: {defect(error)}"]}
-        body = frames.encode_json(reply).encode()
-        sealed = {"sequence": self._sequence, "seal": seal.seal(self._key, nonce, self._sequence, body)}
+            body = _body({"error": [InfrastructureError.__name__, f"scoring failed: {defect(error)}"]})
+        sealed = {"sequence": self._sequence, "seal": seal.seal(self._key, self._request.digest(), body)}
         self._write(frames.pack(sealed, body))
 
-    def _checked(self, header: dict[str, Any]) -> bytes:
-        """Check that this is the next request, and return its nonce."""
+    def _check(self, header: dict[str, Any]) -> None:
+        """Check that this is the next request."""
         self._sequence += 1
         if header.get("sequence") != self._sequence:
-            raise frames.FrameError(f"expected request {self._sequence}, got {header.get('sequence')!r}")
+            raise frames.FrameError(f"expected request {self._sequence}, got {header.get('sequence')!r:.60}")
         nonce = header.get("nonce")
         if not isinstance(nonce, str) or len(nonce) != 2 * seal.NONCE_BYTES:
             raise frames.FrameError(f"expected a nonce of {seal.NONCE_BYTES} bytes in hexadecimal, got {nonce!r:.60}")
-        try:
-            return bytes.fromhex(nonce)
-        except ValueError:
-            raise frames.FrameError(f"expected a nonce in hexadecimal, got {nonce!r}") from None
 
     def _exactly(self, n: int) -> bytes:
+        data = self._stream_exactly(n)
+        self._request.update(data)
+        return data
+
+    def _stream_exactly(self, n: int) -> bytes:
         data = self._stream.read(n)
         if len(data) < n:
             raise EOFError
@@ -100,22 +127,66 @@ class _Channel:
             view = view[os.write(self._replies, view) :]
 
 
+def _body(reply: dict[str, Any]) -> bytes:
+    body = frames.encode_json(reply).encode()
+    if len(body) > frames.MAX_PAYLOAD_BYTES:
+        raise InfrastructureError(f"expected an answer of at most {frames.MAX_PAYLOAD_BYTES} bytes, got {len(body)}")
+    return body
+
+
 def _load(channel: _Channel) -> Scorer:
-    """Answer the first request: confine the process, load what it asks for, tell the digest."""
+    """Answer the first request: load and digest what it asks for, lock the process down, tell the digest."""
     loaded: list[Scorer] = []
 
     def load(header: dict[str, Any], payload: bytes) -> dict[str, Any]:
         _confine(header["memory_bytes"], header["parent"])
-        scorer = Scorer({name: find_problem(name) for name in header["problems"]})
+        problems = {name: find_problem(name) for name in header["problems"]}
+        failed = {name for name, problem in problems.items() if _failure(problem)}
+        parts = digest.parts(problems.values())
+        for name, problem in problems.items():
+            if find_problem(name) is not problem:
+                raise ConfigError(f"expected files that stay as they are while they are loaded, got a change in {name}")
+        parts["lockdown"] = _lock_down()
+        for name in problems.keys() - failed:
+            if failure := _failure(problems[name]):
+                raise ConfigError(
+                    f"expected a problem that scores without files, network and processes of its own, got {failure}: "
+                    f"load what it needs when {name} is loaded"
+                )
+        scorer = Scorer(problems, parts)
         loaded.append(scorer)
         return {"digest": scorer.digest, "parts": scorer.parts}
 
     channel.answer_next(load)
     if not loaded:
         raise EOFError  # the controller has been told why
-    # All is loaded and digested, and no file has to be opened from here on: the place to lock the process down further.
     gc.freeze()
     return loaded[0]
+
+
+def _failure(problem: Problem) -> str:
+    """Score a problem's own start: what it imports on demand is loaded by that. Says what went wrong."""
+    try:
+        judge(problem, problem.start(problem.default_size, 0))
+    except (Exception, SystemExit) as error:  # a process boundary; a real construction will tell the same in an answer
+        return defect(error)
+    return ""
+
+
+def _lock_down() -> str:
+    """Give up files, network and processes for good; says which walls hold, as the digest has to tell."""
+    walls = []
+    with suppress(SandboxUnavailable):  # another system or processor, or a kernel without the one or the other
+        lockdown.check_machine()
+        lockdown.forgo_privileges()
+        with suppress(SandboxUnavailable):  # the filter alone leaves no call that takes a path or an address
+            rules = lockdown.Ruleset()
+            rules.enforce()
+            rules.close()
+            walls.append("landlock")
+        lockdown.Filter(lockdown.SCORER).install()
+        walls.append("seccomp")
+    return ", ".join(walls) or "none"
 
 
 def _confine(memory_bytes: int, parent: int) -> None:
@@ -148,16 +219,16 @@ class Scorer:
     ----------
     problems : dict of str to Problem
         By the names that requests call them.
+    parts : dict of str to str
+        What the digest in every verdict is made of.
     """
 
-    def __init__(self, problems: dict[str, Problem]) -> None:
+    def __init__(self, problems: dict[str, Problem], parts: dict[str, str]) -> None:
         self.problems = problems
         self.runs = {name: Pawl(problem) for name, problem in problems.items()}
         self.attempts: dict[str, Pawl] = {}
-        for problem in problems.values():
-            _warm_up(problem)
-        self.parts = digest.parts(problems.values())
-        self.digest = digest.total(self.parts)
+        self.parts = parts
+        self.digest = digest.total(parts)
         self._operations: dict[str, Answer] = {
             "verify": self._verify,
             "open": self._open,
@@ -191,23 +262,26 @@ class Scorer:
         pawl = Pawl(problem)
         # Where the arena's float of the start is wrong, it must not stand in the way of better constructions.
         pawl.move(verdict.exact_score, problem.fast(x) if verdict.is_true else to_float(verdict.exact_score))
+        _restore_near_ties(pawl, header)
         self.attempts[key] = pawl
         return exact_to_wire(verdict.exact_score)
 
     def _offer(self, header: dict[str, Any], payload: bytes) -> dict[str, Any]:
-        pawl = self._attempt(header)
+        pawls = self._attempt(header), self.runs[header["problem"]]
         try:
-            x = pawl.problem.check(decode(payload))
-            weighed = weigh(x, (pawl, self.runs[header["problem"]]), verifier_digest=self.digest)
+            weighed = weigh(pawls[0].problem.check(decode(payload)), pawls, verifier_digest=self.digest)
         except InvalidConstruction as error:
-            return _refusal(str(error))
+            weighed = _refused(str(error))
+        except MemoryError:
+            raise
         except (Exception, SystemExit) as error:  # a process boundary: hand-ins come from programs that try everything
-            return _refusal(f"scoring failed: {defect(error)}")
+            weighed = _refused(f"scoring failed: {defect(error)}")
         return {
-            "improved": list(weighed.moved),
+            "improved": weighed.moved,
             "score": weighed.score,
             "verdict": None if weighed.verdict is None else weighed.verdict.to_wire(),
             "reason": weighed.reason,
+            "near_ties": [pawl.near_ties_left for pawl in pawls],
         }
 
     def _close(self, header: dict[str, Any], payload: bytes) -> Any:
@@ -216,13 +290,13 @@ class Scorer:
         return exact_to_wire(pawl.exact)
 
     def _restore_attempt(self, header: dict[str, Any], payload: bytes) -> Any:
-        return self._restore(self._attempt(header), payload)
+        return self._restore(self._attempt(header), header, payload)
 
     def _restore_run(self, header: dict[str, Any], payload: bytes) -> Any:
         self._problem(header)
-        return self._restore(self.runs[header["problem"]], payload)
+        return self._restore(self.runs[header["problem"]], header, payload)
 
-    def _restore(self, pawl: Pawl, payload: bytes) -> dict[str, Any]:
+    def _restore(self, pawl: Pawl, header: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Score what was accepted before as if it were new; only a better, true one moves the ratchet."""
         x = pawl.problem.check(decode(payload))
         verdict = self._judge(pawl.problem, x)
@@ -230,6 +304,7 @@ class Scorer:
         moves = verdict.is_true and exact is not None and pawl.beats(exact)
         if moves and exact is not None:
             pawl.move(exact, pawl.problem.fast(x))
+            _restore_near_ties(pawl, header)
         return {"moved": moves, "verdict": verdict.to_wire()}
 
     def _judge(self, problem: Problem, x: Vector) -> Verdict:
@@ -248,13 +323,10 @@ class Scorer:
         return found
 
 
-def _refusal(reason: str) -> dict[str, Any]:
-    return {"improved": [False, False], "score": None, "verdict": None, "reason": reason}
+def _restore_near_ties(pawl: Pawl, header: dict[str, Any]) -> None:
+    """Let through as many near ties as the process before would have, whose ratchet this one has now."""
+    pawl.near_ties_left = min(max(int(header.get("near_ties", NEAR_TIES)), 0), NEAR_TIES)
 
 
-def _warm_up(problem: Problem) -> None:
-    """Score one construction, so that what a problem imports on demand is loaded before the digest is taken."""
-    try:
-        judge(problem, problem.start(problem.default_size, 0))
-    except (Exception, SystemExit) as error:  # a process boundary; a real construction will tell the same in an answer
-        print(f"evocore verifier: {problem.slug} cannot score its own start: {defect(error)}", file=sys.stderr)
+def _refused(reason: str) -> Weighed:
+    return Weighed(None, None, (False, False), reason)

@@ -1,7 +1,8 @@
 """Seals: what proves that a reply comes from the verifier process, and answers this request and no other.
 
-A seal is HMAC-SHA256, under a key that only the two processes hold, over the request's nonce, its sequence number and
-the reply's bytes. A changed byte, a reply recorded earlier and a reply to another request all fail the check.
+A seal is HMAC-SHA256, under a key that only the two processes hold, over the SHA-256 of the request's bytes and over
+the reply's bytes. Every request carries a fresh nonce and its number. So a changed byte on either way, a reply recorded
+earlier, and a reply to another request all fail the check.
 """
 
 import hmac
@@ -11,7 +12,8 @@ from evocore.errors import VerifierUnavailable
 
 KEY_BYTES = 32
 NONCE_BYTES = 16
-_DOMAIN = b"evocore verdict 1\n"
+DIGEST_BYTES = 32
+_DOMAIN = b"evocore verdict 2\n"
 
 
 class SealBroken(VerifierUnavailable):
@@ -28,17 +30,15 @@ def new_nonce() -> bytes:
     return secrets.token_bytes(NONCE_BYTES)
 
 
-def seal(key: bytes, nonce: bytes, sequence: int, body: bytes) -> str:
+def seal(key: bytes, request_sha256: bytes, body: bytes) -> str:
     """Seal the bytes of a reply.
 
     Parameters
     ----------
     key : (32,) bytes
         Shared by controller and verifier process.
-    nonce : (16,) bytes
-        The request's: never used twice.
-    sequence : int
-        The request's number in this life of the process, below 2**64.
+    request_sha256 : (32,) bytes
+        Digest of the request's whole frame, nonce and number in it.
     body : bytes
         The reply.
 
@@ -47,15 +47,16 @@ def seal(key: bytes, nonce: bytes, sequence: int, body: bytes) -> str:
     str
         64 hexadecimal digits.
     """
-    if len(key) != KEY_BYTES or len(nonce) != NONCE_BYTES:
+    if len(key) != KEY_BYTES or len(request_sha256) != DIGEST_BYTES:
         raise ValueError(
-            f"expected a key of {KEY_BYTES} and a nonce of {NONCE_BYTES} bytes, got {len(key)} and {len(nonce)}"
+            f"expected a key of {KEY_BYTES} and a digest of {DIGEST_BYTES} bytes, got {len(key)} and "
+            f"{len(request_sha256)}"
         )
-    return hmac.digest(key, _DOMAIN + nonce + sequence.to_bytes(8, "little") + body, "sha256").hex()
+    return hmac.digest(key, _DOMAIN + request_sha256 + body, "sha256").hex()
 
 
-def check(key: bytes, nonce: bytes, sequence: int, body: bytes, got: object) -> None:
+def check(key: bytes, request_sha256: bytes, body: bytes, got: object) -> None:
     """Raise SealBroken unless `got` is the seal of these bytes for this request; compares in constant time."""
-    expected = seal(key, nonce, sequence, body)
+    expected = seal(key, request_sha256, body)
     if not isinstance(got, str) or not hmac.compare_digest(expected.encode(), got.encode(errors="replace")):
-        raise SealBroken(f"the reply to request {sequence} does not carry the verifier's seal")
+        raise SealBroken("the reply does not carry the verifier's seal for what was asked")

@@ -24,7 +24,7 @@ from evocore.verifiers.ratchet import Pawl
 
 SLUG = "third-autocorrelation-inequality"
 KEY = bytes(range(seal.KEY_BYTES))
-SCORER = Scorer({SLUG: problem(SLUG)})
+SCORER = Scorer({SLUG: problem(SLUG)}, {})
 START = encode(np.ones(4))
 
 
@@ -69,6 +69,7 @@ def asked(stream):
     os.set_blocking(answers, False)
     try:
         channel = _Channel(io.BytesIO(KEY + stream), writer)
+        assert os.read(answers, 1 << 16) == frames.READY
         sequence = 0
         while True:
             try:
@@ -118,13 +119,12 @@ class Replies(Connection):
 
     def __init__(self, content, *, is_sealed):
         self._key, self._sequence, self._incoming, self.is_alive = KEY, -1, bytearray(), True
-        self._child = SimpleNamespace(last_words=lambda: "", end=lambda patience_seconds: None)
+        self._child = SimpleNamespace(last_words=lambda: "", end=lambda patience_seconds: None, cpu_seconds=lambda: 0.0)
         self._content, self._is_sealed = content, is_sealed
 
     def _send(self, data, deadline):
-        header, _ = frames.read(io.BytesIO(data).read)
         if self._is_sealed:
-            stamp = seal.seal(KEY, bytes.fromhex(header["nonce"]), self._sequence, self._content)
+            stamp = seal.seal(KEY, hashlib.sha256(data).digest(), self._content)
             self._stream = io.BytesIO(frames.pack({"sequence": self._sequence, "seal": stamp}, self._content))
         else:
             self._stream = io.BytesIO(self._content)

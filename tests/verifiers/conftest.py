@@ -8,7 +8,9 @@ from evocore.verifiers import Verifier
 MEAN = '''\
 """Minimise the mean of non-negative numbers."""
 
+import ctypes
 import os
+import sys
 from fractions import Fraction
 
 from evocore.errors import InvalidConstruction
@@ -42,14 +44,19 @@ class Mean(Problem):
         return ExactResult(sum(map(Fraction, x.tolist()), Fraction(0)) / len(x))
 
 
+{load}
 problem = Mean()
 '''
 
 
-def write_mean(folder, trap="pass"):
-    """Write the problem into a folder; `trap` is one statement at the beginning of `exact`, with `x` at hand."""
+def write_mean(folder, trap="pass", load=""):
+    """Write the problem into a folder.
+
+    `trap` is one statement at the beginning of `exact`, with `x` at hand; `load` is run when the problem is loaded, in
+    a process that may still use files.
+    """
     folder.mkdir(exist_ok=True)
-    (folder / "problem.py").write_text(MEAN.replace("{trap}", trap))
+    (folder / "problem.py").write_text(MEAN.replace("{trap}", trap).replace("{load}", load))
     return str(folder)
 
 
@@ -68,7 +75,7 @@ def mean(mean_folder):
 @pytest.fixture
 def trapped(tmp_path):
     """`trapped(statement)`: the folder of that problem with a statement of one's own in its exact score."""
-    return lambda trap: write_mean(tmp_path / "mean", trap)
+    return lambda trap, load="": write_mean(tmp_path / "mean", trap, load)
 
 
 @pytest.fixture(scope="module")

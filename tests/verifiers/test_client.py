@@ -125,9 +125,8 @@ def test_a_closed_verifier_says_so(mean_folder):
             "1 / 0 if x[0] == 7 else None",
             r"scoring failed: ZeroDivisionError: division by zero \(.*problem.py, line \d+",
         ),
-        ("x[0] == 7 and sys.exit(3)", "NameError"),
+        ("x[0] == 7 and sys.exit(3)", "scoring failed: SystemExit: 3"),
         ("x[0] == 7 and exit(3)", "scoring failed: "),
-        ("bytearray(1 << 40) if x[0] == 7 else None", "MemoryError"),
         ("np_bomb(x) if x[0] == 7 else None", "NameError: name 'np_bomb' is not defined"),
         ("(f := lambda: f())() if x[0] == 7 else None", "RecursionError"),
     ],
@@ -303,55 +302,26 @@ def test_a_kill_in_the_middle_of_a_request_is_not_seen(trapped, tmp_path):
     """The first process hangs in the exact score and is killed there; the second one answers the same request."""
     fifo, mark = tmp_path / "fifo", tmp_path / "mark"
     os.mkfifo(fifo)
-    folder = trapped(
-        f"x[0] == 7 and not os.path.exists({str(mark)!r}) and "
-        f"(open({str(mark)!r}, 'w').close(), open({str(fifo)!r}, 'w').close(), [None for _ in iter(int, 1)])"
-    )
-    with Verifier(folder) as verifier, ThreadPoolExecutor(1) as pool:
+    load = f"FIFO = os.open({str(fifo)!r}, os.O_RDWR); IS_FIRST = not os.path.exists({str(mark)!r})\n"
+    load += f"open({str(mark)!r}, 'w').close()"
+    folder = trapped("x[0] == 7 and IS_FIRST and (os.write(FIFO, b'1'), [None for _ in iter(int, 1)])", load)
+    with Verifier(folder) as verifier, ThreadPoolExecutor(1) as pool, open(fifo) as waiting:
         verifier.open_attempt("a", folder, [9.0])
         pending = pool.submit(verifier.offer, "a", folder, encode([7.0]))
-        fifo.read_bytes()  # returns when the process is in its endless loop
+        waiting.read(1)  # returns when the process is in its endless loop
         kill(verifier)
         assert pending.result().improved_attempt
         assert verifier.close_attempt("a") == (7, encode([7.0]))
 
 
-def test_a_construction_that_always_kills_it_is_given_up_and_the_rest_goes_on(trapped):
-    folder = trapped("x[0] == 7 and os.kill(os.getpid(), 9)")
-    with Verifier(folder) as verifier:
-        verifier.open_attempt("a", folder, [9.0])
-        verifier.offer("a", folder, encode([8.0]))
-        with pytest.raises(VerifierUnavailable, match=r"ended without an answer \(signal 9\); asked 3 times"):
-            verifier.verify(folder, [7.0])
-        assert not verifier.offer("a", folder, encode([8.5])).improved_attempt
-        assert verifier.close_attempt("a") == (8, encode([8.0]))
-
-
-def test_a_process_that_ends_with_words_is_quoted(trapped):
-    folder = trapped("x[0] == 7 and (os.write(2, b'all is lost\\n'), os._exit(9))")
-    with (
-        Verifier(folder) as verifier,
-        pytest.raises(VerifierUnavailable, match=r"\(exit code 9\): all is lost; asked 3"),
-    ):
-        verifier.verify(folder, [7.0])
-
-
-def test_a_process_that_does_not_answer_is_ended(trapped):
-    folder = trapped("x[0] == 7 and [None for _ in iter(int, 1)]")
-    with Verifier(folder, timeout_seconds=1) as verifier:
-        pid = verifier.pid
-        with pytest.raises(VerifierUnavailable, match="no answer within 1 seconds"):
-            verifier.verify(folder, [7.0])
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-        assert Verifier.verify(verifier, folder, [1.0]).valid
-
-
-def test_a_stopped_process_is_ended_at_the_deadline_too(mean_folder):
+def test_a_stopped_process_is_ended_at_the_deadline_and_the_question_asked_again(mean_folder):
     with Verifier(mean_folder, timeout_seconds=1) as verifier:
-        os.kill(verifier.pid, signal.SIGSTOP)
-        with pytest.raises(VerifierUnavailable, match="no answer within 1 seconds"):
+        pid = verifier.pid
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(InvalidConstruction, match="the input is empty"):
             verifier.verify(mean_folder, b" " * (1 << 20))  # more than the pipe holds: it stops at the writing
+        assert verifier.pid != pid
+        os.kill(verifier.pid, signal.SIGSTOP)
         assert verifier.verify(mean_folder, [1.0]).valid
 
 
@@ -385,82 +355,6 @@ def test_an_interpreter_that_does_not_start(monkeypatch, tmp_path, mean_folder):
         Verifier(mean_folder)
 
 
-# ---- somebody in between -----------------------------------------------------------------------
-
-MAN_IN_THE_MIDDLE = textwrap.dedent("""\
-    #!{python} -IB
-    import os, subprocess, sys
-    from evocore.verifiers import frames
-
-    ways = {{
-        "leave": lambda n, now, before: now,
-        "flip": lambda n, now, before: (now[0], now[1].replace(b'"valid":false', b'"valid":true ')) if n else now,
-        "replay": lambda n, now, before: before if n else now,
-        "unsealed": lambda n, now, before: ({{}}, now[1]) if n else now,
-        "twice": lambda n, now, before: now,
-    }}
-
-    def exactly(fd):
-        def read(n):
-            data = b""
-            while len(data) < n:
-                chunk = os.read(fd, n - len(data))
-                if not chunk:
-                    sys.exit()
-                data += chunk
-            return data
-        return read
-
-    real = subprocess.Popen(["{python}", *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    ask, answer = exactly(0), exactly(real.stdout.fileno())
-    real.stdin.write(ask(32))
-    before = n = 0
-    while True:
-        header, payload = frames.read(ask)
-        if "parent" in header:
-            header["parent"] = os.getpid()
-        real.stdin.write(frames.pack(header, payload))
-        now = frames.read(answer)
-        sent = frames.pack(*ways["{way}"](n, now, before))
-        os.write(1, sent * 2 if "{way}" == "twice" and n else sent)
-        before, n = now, n + 1
-    """)
-
-
-@pytest.fixture
-def between(monkeypatch, tmp_path):
-    """Put a program between controller and process that passes everything on, changed in one way."""
-
-    def put(way):
-        script = tmp_path / "between"
-        script.write_text(MAN_IN_THE_MIDDLE.format(python=sys.executable, way=way))
-        script.chmod(0o755)
-        monkeypatch.setattr(sys, "executable", str(script))
-
-    return put
-
-
-def test_a_program_in_between_that_changes_nothing_is_not_seen(between, mean_folder):
-    between("leave")
-    with Verifier(mean_folder) as verifier:
-        assert not verifier.verify(mean_folder, [-1.0]).valid
-
-
-@pytest.mark.parametrize(
-    ("way", "message"),
-    [
-        ("flip", "does not carry the verifier's seal"),
-        ("replay", "does not carry the verifier's seal"),
-        ("unsealed", "does not carry the verifier's seal"),
-        ("twice", "expected one reply"),
-    ],
-)
-def test_a_program_in_between_that_changes_a_reply_is_caught(between, mean_folder, way, message):
-    between(way)
-    with Verifier(mean_folder) as verifier, pytest.raises(VerifierUnavailable, match=message):
-        verifier.verify(mean_folder, [-1.0])
-
-
 # ---- threads and interrupts --------------------------------------------------------------------
 
 
@@ -481,18 +375,18 @@ def test_an_interrupt_in_the_middle_of_a_request_leaves_no_answer_behind(trapped
     """Ctrl-C between question and answer: the next question must not get the last one's answer."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    folder = trapped(f"x[0] == 7 and open({str(fifo)!r}, 'w').close()")
+    folder = trapped("x[0] == 7 and os.write(FIFO, b'1')", load=f"FIFO = os.open({str(fifo)!r}, os.O_RDWR)")
     script = textwrap.dedent("""
         import os, signal, sys, threading
         from evocore.verifiers import Verifier
 
         with Verifier(sys.argv[1]) as verifier:
             verifier.open_attempt("a", sys.argv[1], [8.0])
-            threading.Thread(target=lambda: (open(sys.argv[2]), os.kill(os.getpid(), signal.SIGINT))).start()
+            fifo = os.open(sys.argv[2], os.O_RDWR)
+            threading.Thread(target=lambda: (os.read(fifo, 1), os.kill(os.getpid(), signal.SIGINT))).start()
             try:
                 while True:
                     verifier.verify(sys.argv[1], [7.0])
-                    open(sys.argv[2]).close()
             except KeyboardInterrupt:
                 print(verifier.verify(sys.argv[1], [1.0]).arena_score, verifier.close_attempt("a"))
     """)

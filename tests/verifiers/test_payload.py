@@ -1,4 +1,6 @@
+import contextlib
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -47,9 +49,15 @@ def test_any_bytes_are_a_construction_or_an_invalid_one(mean, data):
         (b'{"values": [1]} x', "extra data"),
         (b'{"values": [1], "values": [2]}', 'every key once, got "values" twice'),
         (b'{"solution": {"a": 1, "a": 2}}', 'every key once, got "a" twice'),
-        (b"[" * 100_000, "nested too deep"),
-        (b'{"a":' * 100_000, "nested too deep"),
-        (b'{"values": [' + b"1" * 5000 + b"]}", "readable length"),
+        (b"[" * 3000, "nested too deep"),
+        (b'{"a":' * 3000, "nested too deep"),
+        (b"[" * 4001, "at most 1000 values, got a text with 4001 commas and opening brackets"),
+        (b"{" * 4001, "at most 1000 values, got a text with 4001"),
+        (b"[1" + b",1" * 4000, "at most 1000 values, got a text with 4001"),
+        (b'{"values": [' + b"1" * 5000 + b"]}", "integers of at most 4300 digits, got a longer one"),
+        (b'{"values": "\\ud800\\u001b[0m\x7f"}', r'got the string "\\ud800\\x1b\[0m\\x7f"'),
+        (b'{"\\u001b": 1, "\\u001b": 2}', r'every key once, got "\\x1b" twice'),
+        (b'{"\\u202e": {"values": [1]}}', r'got the key "\\u202e"; it stands inside "\\u202e"'),
         (b"[1, 2]", 'expected an object {"values": .numbers.}, got a list'),
         (b"null", "got null"),
         (b'{"value": [1]}', 'expected the key "values", got the key "value"'),
@@ -85,3 +93,38 @@ def test_refusals_say_what_was_expected_and_where(mean, text, message):
 def test_arrays_and_lists_are_checked_alike(mean, values, message):
     with pytest.raises(InvalidConstruction, match=message):
         read(mean, values)
+
+
+@pytest.mark.parametrize("text", ["\ud800", '{"values": ["\udfff"]}'])
+def test_text_that_is_no_unicode_is_refused_like_bytes(mean, text):
+    with pytest.raises(InvalidConstruction, match="byte 0xed"):
+        read(mean, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"values": [0.' + b"1" * (16 << 20) + b"]}",
+        b'{"values": [1e' + b"1" * (16 << 20) + b"]}",
+        b'{"values": [' + b"1" * (16 << 20) + b"]}",
+        b'{"values": [' + b",".join([b"1" * 4300] * 900) + b"]}",
+        b'{"values": "' + b"\\ud83d\\ude00" * (1 << 20) + b'"}',
+        b'{"values": "\xf0\x9f\x98\x80' + b"a" * (16 << 20) + b'"}',
+        b"{" + b",".join(b'"%d":0' % i for i in range(3900)) + b',"0":0}',
+        b"[" * (16 << 20),
+        b"{}," * (5 << 20),
+        b" " * (16 << 20),
+        b" " * (16 << 20) + b"\xff",
+    ],
+    ids=lambda text: text[:20].decode(errors="replace"),
+)
+def test_hostile_texts_take_little_memory(mean, text):
+    """Peak memory stays at a few times the text's size, and the test comes to an end."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(InvalidConstruction):
+            read(mean, text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * len(text) + (4 << 20)

@@ -1,6 +1,7 @@
 """The verifier process from outside, by its two pipes alone."""
 
 import contextlib
+import hashlib
 import os
 import select
 import signal
@@ -44,6 +45,7 @@ def talk(*sent):
         return found
 
     with contextlib.suppress(EOFError):
+        assert exactly(len(frames.READY)) == frames.READY
         while True:
             replies.append(frames.read(exactly))
     assert not out, "nothing but whole frames may stand on the reply pipe"
@@ -53,17 +55,18 @@ def talk(*sent):
 def test_replies_are_sealed_for_their_request(mean_folder):
     nonces = [bytes([i]) * 16 for i in range(2)]
     ask = {"op": "verify", "problem": mean_folder, "form": "json"}
-    first = KEY + request(0, nonces[0], problems=[mean_folder], memory_bytes=4 << 30, parent=os.getpid())
-    code, replies, said = talk(first, request(1, nonces[1], b'{"values": [0.5]}', **ask))
+    first = request(0, nonces[0], problems=[mean_folder], memory_bytes=4 << 30, parent=os.getpid())
+    second = request(1, nonces[1], b'{"values": [0.5]}', **ask)
+    code, replies, said = talk(KEY, first, second)
     assert (code, len(replies), said) == (0, 2, "")
-    for i, (header, body) in enumerate(replies):
-        seal.check(KEY, nonces[i], i, body, header["seal"])
+    for asked, (header, body) in zip((first, second), replies, strict=True):
+        seal.check(KEY, hashlib.sha256(asked).digest(), body, header["seal"])
     assert b'"arena_score":0.5' in replies[1][1]
 
 
 def test_what_a_problem_prints_stays_off_the_reply_pipe(trapped):
-    trap = "print('hello'); os.write(1, b'EVOF'); os.system('echo shell')"
-    ask = request(1, op="verify", problem=(folder := trapped(trap)), form="json", payload=b'{"values": [0.5]}')
+    folder = trapped("print('hello'); os.write(1, b'EVOF')", load="os.system('echo shell')")
+    ask = request(1, op="verify", problem=folder, form="json", payload=b'{"values": [0.5]}')
     code, replies, said = talk(hello(folder), ask)
     assert (code, len(replies)) == (0, 2)
     assert "hello" in said
@@ -91,7 +94,7 @@ def test_the_end_of_its_input_ends_it_quietly(sent):
         (KEY + frames.PREFIX.pack(b"EVOF", 2**31, 0), "header of at most"),
         (KEY + request(1), "expected request 0, got 1"),
         (KEY + frames.pack({"sequence": 0}), "nonce of 16 bytes"),
-        (KEY + frames.pack({"sequence": 0, "nonce": "z" * 32}), "nonce in hexadecimal"),
+        (KEY + frames.pack({"sequence": 0, "nonce": 7}), "nonce of 16 bytes"),
     ],
 )
 def test_a_stream_without_frames_ends_it_with_one_line(sent, message):
@@ -135,7 +138,7 @@ requests = st.dictionaries(
 @given(st.lists(st.tuples(requests, st.binary(max_size=40) | st.just(encode([0.5]))), max_size=5))
 def test_any_request_is_answered_or_raises_and_the_ratchets_hold(mean, asked):
     """What `answer` raises, the process turns into an error reply; no request moves the run's ratchet upward."""
-    scorer = Scorer({"mean": mean})
+    scorer = Scorer({"mean": mean}, {"python": "3"})
     best = None
     for header, payload in asked:
         with contextlib.suppress(Exception):
@@ -197,14 +200,13 @@ def test_an_idle_verifier_does_not_outlive_a_killed_controller(controller, mean_
 
 def test_a_busy_verifier_does_not_outlive_a_killed_controller(controller, trapped, tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    folder = trapped(
-        f"[open({str(tmp_path / 'fifo')!r}, 'w').close() or [None for _ in iter(int, 1)] for v in x if v == 7]"
-    )
+    trap = "[os.write(FIFO, b'1') and [None for _ in iter(int, 1)] for v in x if v == 7]"
+    folder = trapped(trap, load=f"FIFO = os.open({str(tmp_path / 'fifo')!r}, os.O_RDWR)")
     process, _, verifier = controller(folder)
     process.stdin.write("\n")
     process.stdin.flush()
     with open(tmp_path / "fifo") as fifo:
-        fifo.read()  # returns when the verifier is in its endless loop, and so does not read its pipe
+        fifo.read(1)  # returns when the verifier is in its endless loop, and so does not read its pipe
     process.send_signal(signal.SIGKILL)
     assert is_gone(verifier)
 
@@ -214,13 +216,11 @@ def test_it_inherits_nothing_it_is_not_given(mean_folder, monkeypatch, trapped):
     monkeypatch.setenv("SECRET", "1")
     with open(os.devnull) as file:
         os.set_inheritable(file.fileno(), True)
-        trap = (
-            "raise ValueError(sorted(set(os.environ)), sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getcwd())"
-        )
+        load = "SEEN = sorted(set(os.environ)), sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getcwd()"
         from evocore.errors import InfrastructureError
         from evocore.verifiers import Verifier
 
-        folder = trapped(trap)
+        folder = trapped("raise ValueError(*SEEN)", load)
         with Verifier(folder) as verifier, pytest.raises(InfrastructureError) as caught:
             verifier.verify(folder, b'{"values": [1]}')
     expected = {"LANG", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE"}
@@ -231,7 +231,7 @@ def test_it_inherits_nothing_it_is_not_given(mean_folder, monkeypatch, trapped):
 
 
 def test_the_scorer_is_the_same_in_process(mean):
-    scorer = Scorer({"mean": problem(mean)})
+    scorer = Scorer({"mean": problem(mean)}, {"python": "3"})
     told = scorer.answer({"op": "verify", "problem": "mean", "form": "json"}, b'{"values": [0.5]}')
     assert told["exact_score"] == "1/2"
     assert told["verifier_digest"] == scorer.digest

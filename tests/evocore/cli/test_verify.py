@@ -88,7 +88,8 @@ BAD = [
     (b'{"values": []}', "got 0"),
     (b'{"values": [' + b"1," * 100_000 + b"1]}", "expected 1 to 100000 values at values, got 100001"),
     (b'{"values": [1], "values": [1]}', '"values" twice'),
-    (b"[" * 10**6, "nested too deep"),
+    (b"[" * 10**5, "nested too deep"),
+    (b"[" * 10**6, "expected at most 100000 values, got a text with 1000000 commas and opening brackets"),
     (b'{"values": [1]', "the end of the input"),
 ]
 
