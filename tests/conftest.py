@@ -41,3 +41,18 @@ def constructions():
         return json.loads(path.read_text())
 
     return load
+
+
+@pytest.fixture(scope="session")
+def docker_engine():
+    """Skip where no Docker engine answers; fail there if EVOCORE_REQUIRE_DOCKER is set, as in CI."""
+    from evocore.errors import SandboxUnavailable
+    from evocore.sandbox.docker_container import engine
+
+    try:
+        with engine() as client:
+            client.ping()
+    except SandboxUnavailable as error:
+        if os.environ.get("EVOCORE_REQUIRE_DOCKER"):
+            pytest.fail(f"EVOCORE_REQUIRE_DOCKER is set, but: {error}")
+        pytest.skip(str(error))

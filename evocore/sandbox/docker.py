@@ -21,7 +21,7 @@ from pathlib import Path
 from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox import docker_image
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
-from evocore.sandbox.docker_container import Plan, RunnerContainer, engine, owner, sweep
+from evocore.sandbox.docker_container import Plan, RunnerContainer, engine, new_label, sweep
 from evocore.sandbox.docker_runner import SCRATCH
 from evocore.sandbox.process import ProcessSandbox
 from evocore.sandbox.request import Request
@@ -51,6 +51,11 @@ class DockerSandbox(ProcessSandbox):
     kill_seconds : float
         How long a runner may take to end a program that it was told to end, before its container is removed.
 
+    Attributes
+    ----------
+    label : str
+        What the containers of this sandbox carry as their label `evocore.sandbox.owner`.
+
     Raises
     ------
     SandboxUnavailable
@@ -62,13 +67,10 @@ class DockerSandbox(ProcessSandbox):
     ) -> None:
         self.tier = Tier.DOCKER
         with engine() as client:
-            if not client.api.base_url.startswith("http+docker"):
-                raise SandboxUnavailable(
-                    f"expected a Docker engine on this machine, behind a socket of its own, got {client.api.base_url}"
-                )
             sweep(client)
             image_id = image or docker_image.ensure(client).id
-        plan = Plan(image_id, runtime, Limits(1.0, 1.0).memory_bytes, is_shared=warm)
+        self.label = new_label()
+        plan = Plan(image_id, runtime, self.label, Limits(1.0, 1.0).memory_bytes, is_shared=warm)
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
         self._supervisor.start()
@@ -132,7 +134,7 @@ class ContainerSupervisor(Supervisor):
         """End everything and wait for it; then remove what should not be there any more."""
         super().close()
         with suppress(SandboxUnavailable), engine() as client:  # an engine that has gone has been told of
-            sweep(client, whose=owner())
+            sweep(client, label=self._plan.label)
 
     def _new_runner(self, folder: Path) -> ControlledRunner:
         return RunnerContainer(folder, self._plan)

@@ -53,23 +53,29 @@ def engine() -> Iterator[DockerClient]:
         requests = importlib.import_module("requests.exceptions")
     except ImportError as error:
         raise SandboxUnavailable(f"expected the package docker, got: {error}; pip install docker") from None
+    host = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    if not host.startswith("unix://"):
+        raise SandboxUnavailable(f"expected a Docker engine on this machine, unix://… in DOCKER_HOST, got {host}")
     client = None
     try:
+        with socket.socket(socket.AF_UNIX) as probe:  # the SDK's own words are long, and it forgets a socket
+            probe.connect(host.removeprefix("unix://"))
         client = docker.from_env(timeout=ENGINE_SECONDS)
         yield client
     except errors.APIError as error:
         raise SandboxUnavailable(f"expected the Docker engine to do its work, got: {error}") from error
     except (errors.DockerException, requests.RequestException, OSError) as error:
-        raise SandboxUnavailable(f"expected a Docker engine that answers, got: {error}; {INSTALL}") from error
+        raise SandboxUnavailable(f"expected a Docker engine that answers at {host}, got: {error}; {INSTALL}") from error
     finally:
         if client is not None:
             client.close()
 
 
-def owner() -> str:
-    """Name this process, as no other of this machine is ever named."""
+def new_label() -> str:
+    """Name a sandbox of this process, and the process, as no other of this machine is ever named."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}/{os.getpid()}/{_started(os.getpid())}"
+    namespace, pid = os.stat("/proc/self/ns/pid").st_ino, os.getpid()
+    return f"{boot}/{namespace}/{pid}/{_started(pid)}/{secrets.token_hex(8)}"
 
 
 def _started(pid: int) -> str:
@@ -79,20 +85,20 @@ def _started(pid: int) -> str:
     return ""
 
 
-def _is_gone(name: str) -> bool:
-    """Whether the process that `owner` named so has ended. Of another container's processes nobody can tell."""
-    boot, namespace, pid, started = name.split("/")
-    own_boot, own_namespace, _, _ = owner().split("/")
+def _is_gone(label: str) -> bool:
+    """Whether the process that a label names has ended. Of another container's processes nobody can tell."""
+    boot, namespace, pid, started, _ = label.split("/")
+    own_boot, own_namespace, _, _, _ = new_label().split("/")
     return boot != own_boot or (namespace == own_namespace and _started(int(pid)) != started)
 
 
-def sweep(client: DockerClient, *, whose: str | None = None) -> None:
-    """Remove the containers of a process, or those of all processes that have ended."""
+def sweep(client: DockerClient, *, label: str | None = None) -> None:
+    """Remove the containers of one sandbox, or those of all processes that have ended."""
     from docker.errors import NotFound
 
-    label = OWNER if whose is None else f"{OWNER}={whose}"
-    for found in client.api.containers(all=True, filters={"label": label}):
-        if whose is not None or _is_gone(found["Labels"][OWNER]):
+    wanted = OWNER if label is None else f"{OWNER}={label}"
+    for found in client.api.containers(all=True, filters={"label": wanted}):
+        if label is not None or _is_gone(found["Labels"][OWNER]):
             with suppress(NotFound):
                 client.api.remove_container(found["Id"], force=True, v=True)
 
@@ -106,6 +112,8 @@ class Plan:
     image : str
     runtime : str or None
         The engine's default, if None.
+    label : str
+        Names the sandbox, see `new_label`.
     memory_bytes : int
         Memory of the program; the runner's own comes on top.
     is_shared : bool
@@ -114,6 +122,7 @@ class Plan:
 
     image: str
     runtime: str | None
+    label: str
     memory_bytes: int
     is_shared: bool
 
@@ -151,7 +160,7 @@ class Plan:
             "host_config": host,
             "user": f"{NOBODY}:{NOBODY}",
             "environment": {**environment(SCRATCH), "PYTHONHASHSEED": "0"},
-            "labels": {OWNER: owner()},
+            "labels": {OWNER: self.label},
             "hostname": "sandbox",
             "working_dir": "/",
         }
@@ -190,8 +199,8 @@ class RunnerContainer(ControlledRunner):
         return self._hung_up_at is not None or self._is_killed
 
     def new_try(self, request: Request) -> Try:
-        """Make a try at a request. Its folder is in the container, and made there."""
-        return Try(request, Path(SCRATCH, f"job-{secrets.token_hex(8)}"))
+        """Make a try at a request; there is no folder that its program might write to."""
+        return Try(request, Path("/"))
 
     def hang_up(self) -> None:
         """Say that there is nothing more to do."""
@@ -258,9 +267,9 @@ class RunnerContainer(ControlledRunner):
             return
         container = client.api.create_container(**self.plan.options(folder, client))["Id"]
         try:
-            with client.api.attach_socket(container, {"stdout": 1, "stderr": 1, "stream": 1}) as output:
+            with _output_of(client, container) as output:
                 client.api.start(container)
-                self._attend(output.fileno(), door)
+                self._attend(output, door)
             self._how = self._wait(client, container)
         finally:
             self._remove(client, container)
@@ -314,6 +323,18 @@ class RunnerContainer(ControlledRunner):
 
         with suppress(APIError):  # it has removed itself, or is about to
             client.api.remove_container(container, force=True, v=True)
+
+
+@contextmanager
+def _output_of(client: DockerClient, container: str) -> Iterator[int]:
+    """Listen to what a container writes, from before its start on."""
+    output = client.api.attach_socket(container, {"stdout": 1, "stderr": 1, "stream": 1})
+    connection = getattr(output, "_sock", output)  # closing the file that the SDK gives leaves its socket open
+    try:
+        yield output.fileno()
+    finally:
+        output.close()
+        connection.close()
 
 
 def _unframe(frames: bytearray) -> Iterator[bytes]:

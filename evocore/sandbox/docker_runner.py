@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from evocore.errors import SandboxUnavailable
-from evocore.sandbox import linux
 from evocore.sandbox.confinement import Confinement
 from evocore.sandbox.runner import Runner, Running, serve
 from evocore.verifiers.lockdown import hide_memory
@@ -36,24 +35,14 @@ class ContainerRunner(Runner):
     def __init__(self, jobs: socket.socket, wakeup: int, confinement: Confinement | None) -> None:
         super().__init__(jobs, wakeup, confinement)
         self._n_tasks = _MANY_TASKS
-        self._folders: dict[int, Path] = {}
         self._n_oom_kills = n_oom_kills()
 
     def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
-        folder = Path(job["folder"])
-        folder.mkdir(mode=0o700)
-        problem = Path(job["problem"])
-        if job["folder_bytes"] and not problem.exists():
+        folder = Path(job["problem"])
+        if job["folder_bytes"] and not folder.exists():
             content = os.pread(fds[0], job["folder_bytes"], job["source_bytes"])
-            zipfile.ZipFile(io.BytesIO(content)).extractall(problem)
-        pid = super()._fork(job, fds)
-        self._folders[pid] = folder
-        return pid
-
-    def _deliver(self) -> None:
-        for pid in [pid for pid, run in self._running.items() if run.has_ended]:
-            linux.remove_tree(self._folders.pop(pid))
-        super()._deliver()
+            zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
+        return super()._fork(job, fds)
 
     def _report(self, run: Running) -> dict[str, Any]:
         before, self._n_oom_kills = self._n_oom_kills, n_oom_kills()

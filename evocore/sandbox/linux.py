@@ -35,10 +35,16 @@ def become_subreaper() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def pid_of(pidfd: int) -> int:
-    """Process id, as it is seen from here, of the process that a pidfd from elsewhere stands for."""
-    fields = dict(line.split(":") for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines())
-    return int(fields["Pid"])
+def pid_of(pidfd: int) -> int | None:
+    """Process id, as it is seen from here, of the process that a pidfd from elsewhere stands for.
+
+    None where the process is gone or not to be seen, or the file is no pidfd.
+    """
+    for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "Pid":
+            return int(value) if int(value) > 0 else None
+    return None
 
 
 def cpu_seconds(pid: int) -> float:

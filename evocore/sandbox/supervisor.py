@@ -283,7 +283,12 @@ class Supervisor:
             self._selector.unregister(fd)
 
     def _read_control(self, runner: ControlledRunner, attempt: Try) -> None:
-        is_open = attempt.read_control()
+        try:
+            is_open = attempt.read_control()
+        except Garbage as garbage:
+            attempt.kill(Status.VIOLATION, str(garbage), time.monotonic())
+            runner.kill()
+            return
         if attempt.has_ended:
             self._finish(runner, attempt)
         elif not is_open:  # the runner is gone; the end of its process is what counts

@@ -22,6 +22,7 @@ CHUNK_BYTES = 64 << 10
 BIG_PIPE_BYTES = 1 << 20
 F_SETPIPE_SZ = 1031
 
+_NO_REPORT: dict[str, Any] = {"exit_code": 0, "cpu_seconds": 0.0, "peak_memory_bytes": 0, "is_out_of_memory": False}
 
 # What a program may say about its own end. The rest is for others to say.
 _CLAIMS = (Status.OK, Status.INVALID, Status.CRASH, Status.OUT_OF_MEMORY)
@@ -126,7 +127,13 @@ class Try:
     # ---- reading --------------------------------------------------------------------------------------------------
 
     def read_control(self) -> bool:
-        """Read the runner's reports; False when it has hung up."""
+        """Read the runner's reports; False when it has hung up.
+
+        Raises
+        ------
+        Garbage
+            What was read is no report: somebody else speaks for the runner.
+        """
         while True:
             try:
                 packet, fds, _, _ = socket.recv_fds(self.control, 4096, 1, socket.MSG_CMSG_CLOEXEC)
@@ -136,14 +143,12 @@ class Try:
                 return False
             if not packet:
                 return False
-            said = json.loads(packet)
-            if said["event"] == "started":
-                if fds:
-                    self._pid = linux.pid_of(fds[0])
-                    os.close(fds[0])
-            else:
-                self._report = said
-                self._cpu_seconds = said["cpu_seconds"]
+            said = _report(packet)
+            if said is not None:
+                self._report, self._cpu_seconds = said, said["cpu_seconds"]
+            for fd in fds:  # comes with the report of the start, where the kernel has such a thing
+                self._pid = linux.pid_of(fd)
+                os.close(fd)
 
     @property
     def has_ended(self) -> bool:
@@ -249,7 +254,7 @@ class Try:
 
     def outcome(self, now: float) -> Outcome:
         """Say what became of the candidate."""
-        report = self._report or {"exit_code": 0, "cpu_seconds": 0.0, "peak_memory_bytes": 0}
+        report = self._report or _NO_REPORT
         status, detail = self._judge(report)
         return Outcome(
             status=status,
@@ -276,6 +281,8 @@ class Try:
         if code >= 0:
             return Status.CRASH, f"exited with code {code} before optimize returned"
         limits = self.request.limits
+        if report["is_out_of_memory"]:
+            return Status.OUT_OF_MEMORY, f"was killed for using more than {limits.memory_bytes} bytes of memory"
         allowed = math.ceil(limits.cpu_seconds + limits.grace_seconds)
         if -code == signal.SIGXCPU or (-code == signal.SIGKILL and report["cpu_seconds"] >= allowed):
             return Status.TIMEOUT, f"used more than {allowed} seconds of CPU time"
@@ -290,6 +297,25 @@ def _read(fd: int, most_bytes: int) -> bytes | None:
         return os.read(fd, most_bytes)
     except BlockingIOError:
         return None
+
+
+def _report(packet: bytes) -> dict[str, Any] | None:
+    """Read a report of the runner: how the candidate ended, or None for its start."""
+    try:
+        said = json.loads(packet)
+        if said["event"] == "started":
+            return None
+        seconds = float(said["cpu_seconds"])
+        if not math.isfinite(seconds):
+            raise ValueError
+        return {
+            "exit_code": int(said["exit_code"]),
+            "cpu_seconds": seconds,
+            "peak_memory_bytes": int(said["peak_memory_bytes"]),
+            "is_out_of_memory": said.get("is_out_of_memory") is True,
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        raise Garbage("expected a report of the runner on the control socket, got something else") from None
 
 
 def _claim(content: bytes) -> tuple[Status, str]:
