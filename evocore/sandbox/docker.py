@@ -74,7 +74,7 @@ class DockerSandbox(ProcessSandbox):
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
         self._supervisor.start()
-        self._finalizer = weakref.finalize(self, Supervisor.close, self._supervisor)
+        self._finalizer = weakref.finalize(self, ContainerSupervisor.close, self._supervisor)
 
     def run(
         self,

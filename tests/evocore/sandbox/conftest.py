@@ -1,20 +1,29 @@
-"""Running a few lines as a program, in every tier that this machine offers by itself."""
+"""Running a few lines as a program, in every tier: those of this machine, and in a warm container."""
 
 import numpy as np
 import pytest
 
 from evocore.errors import SandboxUnavailable
 from evocore.sandbox import Job, Limits, Tier, open_sandbox
+from evocore.sandbox.docker import DockerSandbox
 
 
-@pytest.fixture(scope="session", params=[t for t in Tier if t is not Tier.DOCKER])
+@pytest.fixture(scope="session", params=Tier)
 def sandbox(request):
-    try:
-        opened = open_sandbox(request.param)
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
+    if request.param is Tier.DOCKER:  # one container a program takes seconds: test_docker.py has a few of those
+        request.getfixturevalue("docker_engine")
+        opened = DockerSandbox(warm=True)
+    else:
+        opened = tier(request.param)
     with opened:
         yield opened
+
+
+def tier(name):
+    try:
+        return open_sandbox(name)
+    except SandboxUnavailable as error:
+        return pytest.skip(str(error))
 
 
 @pytest.fixture
