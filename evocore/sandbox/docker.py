@@ -72,9 +72,10 @@ class DockerSandbox(ProcessSandbox):
         self.label = new_label()
         plan = Plan(image_id, runtime, self.label, Limits(1.0, 1.0).memory_bytes, is_shared=warm)
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)
-        self._supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
-        self._supervisor.start()
-        self._finalizer = weakref.finalize(self, ContainerSupervisor.close, self._supervisor)
+        supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
+        supervisor.start()
+        self._supervisor = supervisor
+        self._finalizer = weakref.finalize(self, ContainerSupervisor.close, supervisor)
 
     def run(
         self,
