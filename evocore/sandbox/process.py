@@ -51,7 +51,7 @@ class ProcessSandbox:
             raise ConfigError(f"expected recycle_after of at least 1, got {recycle_after}")
         self._supervisor = Supervisor(recycle_after, kill_seconds, self.tier)
         self._supervisor.start()
-        self._finalizer = weakref.finalize(self, Supervisor.close, self._supervisor)
+        self._finalizer: Callable[[], object] = weakref.finalize(self, Supervisor.close, self._supervisor)
 
     def __enter__(self) -> ProcessSandbox:
         return self
