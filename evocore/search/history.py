@@ -4,7 +4,7 @@ The forest (`memory`) holds the candidates; this holds everything else that a re
 
 Events
 ------
-``run``           problem, seed, verifier_digest, sandbox, plan, …
+``run``           problem, seed, verifier_digest, verifier_parts, sandbox, plan, …
 ``session``       number (a resume begins one), sandbox
 ``evaluation``    hand_ins, trace, best: {sha, exact_hex, size, descriptor} or null
 ``construction``  sha, exact_hex, size, descriptor, program, start: offered to the pool

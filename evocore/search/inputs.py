@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evocore.errors import ConfigError, InputError, InvalidConstruction
+from evocore.errors import ConfigError, InfrastructureError, InputError, InvalidConstruction
 from evocore.files import CONSTRUCTION_BYTES, read_bytes, read_text, shown
 from evocore.problems.registry import optimizers
+from evocore.verifiers.digest import changes, shown_changes
 from evocore.verifiers.payload import read
 
 if TYPE_CHECKING:
     from evocore.config import RunConfig
     from evocore.problems.base import Problem
     from evocore.search.memory import FloatArray
-    from evocore.verifiers import Verdict
+    from evocore.search.rundir import RunDir
+    from evocore.verifiers import Verdict, Verifier
 
 
 def check_mutators(config: RunConfig) -> None:
@@ -61,6 +64,28 @@ def read_start(problem: Problem, file: str | os.PathLike[str]) -> FloatArray:
         return read(problem, read_bytes(file, CONSTRUCTION_BYTES))
     except InputError as error:
         raise type(error)(f"{shown(file)}: {error}") from None
+
+
+def check_scoring_code(run: Mapping[str, Any], verifier: Verifier, rundir: RunDir) -> None:
+    """Refuse a verifier process that loaded other files than the run began with, and say which.
+
+    Parameters
+    ----------
+    run : mapping
+        The fields of the `run` event; empty for a run that has not begun.
+    verifier : Verifier
+        Just started.
+    rundir : RunDir
+    """
+    begun = run.get("verifier_digest")
+    if begun is None or begun == verifier.digest:
+        return
+    names = changes(run["verifier_parts"], verifier.parts) if "verifier_parts" in run else ["nobody noted which"]
+    raise InfrastructureError(
+        f"expected the scoring code that the run began with (digest {begun[:12]}), got another "
+        f"({verifier.digest[:12]}); changed: {shown_changes(names)}; undo the change, or begin a new run with "
+        f"--start {rundir.best}"
+    )
 
 
 def check_start(verdict: Verdict, name: str | None) -> None:

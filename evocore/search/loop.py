@@ -31,7 +31,7 @@ from evocore.search.evaluation import Evaluate, Evaluator
 from evocore.search.evolution import Evolution, Setting
 from evocore.search.fitness import Caps
 from evocore.search.history import Discovery, History
-from evocore.search.inputs import check_mutators, check_start, initial_programs, read_start
+from evocore.search.inputs import check_mutators, check_scoring_code, check_start, initial_programs, read_start
 from evocore.search.journal import Journal
 from evocore.search.plan import Plan, make_plan
 from evocore.search.presets import preset
@@ -271,12 +271,7 @@ class Run:
             config = _extended(config, history, budget, rundir)
             config = config.changed(sandbox=str(_resumed_tier(config, history, sandbox)))
             verifier = opened.enter_context(Verifier(problem))
-            recorded = history.run.get("verifier_digest")
-            if recorded is not None and recorded != verifier.digest:
-                raise InfrastructureError(
-                    f"expected the scoring code that the run began with (digest {recorded[:12]}), got another "
-                    f"({verifier.digest[:12]}): begin a new run with --start {rundir.best}"
-                )
+            check_scoring_code(history.run, verifier, rundir)
             write_file(rundir.config, config.to_toml().encode())
             opened.pop_all()
         # only a run that was killed in its first moments still needs what it was given: later the ledger has it all
@@ -412,6 +407,7 @@ class Run:
                     "budget_seconds": self.config.budget_seconds,
                     "target": self.config.target,
                     "verifier_digest": self._verifier.digest,
+                    "verifier_parts": self._verifier.parts,
                     "sandbox": self.config.sandbox,
                     "plan": self.plan.to_json(),
                     "version": importlib.metadata.version("evocore-engine"),
@@ -512,6 +508,7 @@ class Run:
 
     def _check_winner(self, best: Discovery) -> None:
         with Verifier(self.problem) as fresh:
+            check_scoring_code(self.journal.history.run, fresh, self.rundir)
             verdict = fresh.verify(self.problem, self.rundir.best.read_bytes())
         if not verdict.valid or verdict.exact_score != best.exact:
             got = "an invalid one" if verdict.exact_score is None else repr(float(verdict.exact_score))
