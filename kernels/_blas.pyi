@@ -4,6 +4,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 HAS_FMA: bool
+ADDRESSES: dict[str, int]
 
 def dot(kernel: int, x: Array, y: Array, y_is_odd: bool, n_threads: int, fast: bool) -> float: ...
 def lags(

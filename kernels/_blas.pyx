@@ -26,6 +26,7 @@ cdef extern from *:
     int evocore_has_fma() nogil
 
 HAS_FMA = bool(evocore_has_fma())
+ADDRESSES = {"dot": <size_t>&blas_dot_fma if evocore_has_fma() else <size_t>&blas_dot_base}
 
 
 def dot(int kernel, const double[::1] x, const double[::1] y, bint y_is_odd, int n_threads, bint fast):

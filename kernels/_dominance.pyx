@@ -14,6 +14,7 @@ cdef extern from "dominance.h":
     void dom_release(dom_points *p) nogil
     int dom_filter_base(const dom_points *p, int first, uint8_t *keep) nogil
     int dom_filter_avx2(const dom_points *p, int first, uint8_t *keep) nogil
+    int dom_filter(const double *points, int64_t n, int d, int first, uint8_t *keep) nogil
     int dom_ranks_base(const dom_points *p, int64_t *rank) nogil
     int dom_ranks_avx2(const dom_points *p, int64_t *rank) nogil
     void dom_excess_base(const double *p, int64_t n, const double *q_columns, int64_t m, int d, double *out) nogil
@@ -28,6 +29,7 @@ cdef extern from "dominance.h":
     ) nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
+ADDRESSES = {"filter": <size_t>&dom_filter}
 
 
 cdef class Packed:

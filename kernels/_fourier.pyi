@@ -4,6 +4,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 HAS_AVX2: bool
+ADDRESSES: dict[str, int]
 
 def real_length(n: int, is_binary: bool) -> int: ...
 def relative_error(n_lags: int, is_binary: bool) -> float: ...

@@ -12,64 +12,33 @@ cdef extern from "fourier.h":
     enum:
         FO_CONVOLVE
         FO_CORRELATE
+        FO_AUTOCONVOLUTION
+        FO_OVERLAP
+        FO_NO_MEMORY
         FO_FAULT
     ctypedef struct fo_work:
-        long m
-    int fo_work_init(fo_work *w, long n_lags, int is_binary) nogil
-    void fo_work_free(fo_work *w) nogil
+        pass
+    fo_work *fo_take(long n_lags, int is_binary) nogil
+    void fo_give_back(fo_work *w) nogil
     long fo_half(long n_lags, int is_binary) nogil
     double fo_relative_error(const fo_work *w) nogil
     int fo_roots(long n, double *re, double *im) nogil
     int fo_holds(
         int kind, const double *x, long n_x, const double *y, long n_y, const double *sums, double error) nogil
-    void fo_range_base(const double *x, long n, double *least, double *largest) nogil
-    void fo_range_avx2(const double *x, long n, double *least, double *largest) nogil
-    int fo_products_base(
-        fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) nogil
-    int fo_products_avx2(
-        fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y, double *out) nogil
-    int fo_autoconvolution_base(fo_work *w, const double *x, long n, double *out) nogil
-    int fo_autoconvolution_avx2(fo_work *w, const double *x, long n, double *out) nogil
-    int fo_overlap_base(fo_work *w, const double *h, long n, double *out) nogil
-    int fo_overlap_avx2(fo_work *w, const double *h, long n, double *out) nogil
+    void fo_range(const double *x, long n, double *range) nogil
+    int fo_products(
+        int kind, const double *x, long n_x, const double *y, long n_y, double *out, int is_binary, int is_fast) nogil
+    int fo_maximum(int kind, const double *x, long n, double *out, int is_binary, int is_fast) nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
-
-cdef long LARGEST_KEPT = 1 << 17  # complex length of the work that is kept for the next call
-cdef dict _idle = {}  # complex length: works that no call uses
-
-
-cdef class Work:
-    """Transform and buffers; taken by one call at a time."""
-
-    cdef fo_work w
-
-    def __cinit__(self, long n_lags, bint is_binary):
-        if fo_work_init(&self.w, n_lags, is_binary):
-            raise MemoryError(f"no memory for the transform of {n_lags} values")
-
-    def __dealloc__(self):
-        fo_work_free(&self.w)
-
-
-cdef Work take(long n_lags, bint is_binary):
-    cdef list idle = <list>_idle.get(fo_half(n_lags, is_binary))
-    if idle:
-        try:
-            return <Work>idle.pop()
-        except IndexError:  # another thread was faster
-            pass
-    return Work(n_lags, is_binary)
-
-
-cdef give_back(Work work):
-    if work.w.m <= LARGEST_KEPT:
-        (<list>_idle.setdefault(work.w.m, [])).append(work)
+ADDRESSES = {"products": <size_t>&fo_products, "maximum": <size_t>&fo_maximum, "range": <size_t>&fo_range}
 
 
 cdef int _checked(int status) except -9:
     if status == FO_FAULT:
         raise KernelFault("a transform failed its own check: this machine's arithmetic or memory is at fault")
+    if status == FO_NO_MEMORY:
+        raise MemoryError("no memory for a transform")
     return status
 
 
@@ -78,9 +47,11 @@ def real_length(long n, bint is_binary):
 
 
 def relative_error(long n_lags, bint is_binary):
-    cdef Work work = take(n_lags, is_binary)
-    cdef double error = fo_relative_error(&work.w)
-    give_back(work)
+    cdef fo_work *work = fo_take(n_lags, is_binary)
+    if work == NULL:
+        _checked(FO_NO_MEMORY)
+    cdef double error = fo_relative_error(work)
+    fo_give_back(work)
     return error
 
 
@@ -95,60 +66,35 @@ def holds(bint is_correlation, const double[::1] x, const double[::1] y, const d
 
 
 def value_range(const double[::1] x):
-    cdef double least = NAN, largest = NAN
+    cdef double[2] found
+    found[0] = found[1] = NAN
     if x.shape[0]:
-        if HAS_AVX2:
-            fo_range_avx2(&x[0], x.shape[0], &least, &largest)
-        else:
-            fo_range_base(&x[0], x.shape[0], &least, &largest)
-    return least, largest
+        fo_range(&x[0], x.shape[0], found)
+    return found[0], found[1]
 
 
 def products(bint is_correlation, const double[::1] x, const double[::1] y, double[::1] out, bint is_binary, bint fast):
-    cdef Work work = take(out.shape[0], is_binary)
     cdef int status, kind = FO_CORRELATE if is_correlation else FO_CONVOLVE
     with nogil:
-        if fast:
-            status = fo_products_avx2(&work.w, kind, &x[0], x.shape[0], &y[0], y.shape[0], &out[0])
-        else:
-            status = fo_products_base(&work.w, kind, &x[0], x.shape[0], &y[0], y.shape[0], &out[0])
+        status = fo_products(kind, &x[0], x.shape[0], &y[0], y.shape[0], &out[0], is_binary, fast)
     _checked(status)
-    give_back(work)
 
 
 def maximum(bint is_overlap, const double[::1] x, bint is_binary, bint fast):
-    cdef Work work = take(2 * x.shape[0] - 1, is_binary)
     cdef double out = NAN
-    cdef int status
+    cdef int status, kind = FO_OVERLAP if is_overlap else FO_AUTOCONVOLUTION
     with nogil:
-        if is_overlap and fast:
-            status = fo_overlap_avx2(&work.w, &x[0], x.shape[0], &out)
-        elif is_overlap:
-            status = fo_overlap_base(&work.w, &x[0], x.shape[0], &out)
-        elif fast:
-            status = fo_autoconvolution_avx2(&work.w, &x[0], x.shape[0], &out)
-        else:
-            status = fo_autoconvolution_base(&work.w, &x[0], x.shape[0], &out)
+        status = fo_maximum(kind, &x[0], x.shape[0], &out, is_binary, fast)
     _checked(status)
-    give_back(work)
     return out
 
 
 def maxima(bint is_overlap, const double[:, ::1] x, double[::1] out, bint is_binary, bint fast):
-    cdef long i, n = x.shape[1]
-    cdef Work work = take(2 * n - 1, is_binary)
-    cdef int status = 0
+    cdef int status = 0, kind = FO_OVERLAP if is_overlap else FO_AUTOCONVOLUTION
+    cdef long i
     with nogil:
         for i in range(x.shape[0]):
-            if is_overlap and fast:
-                status = fo_overlap_avx2(&work.w, &x[i, 0], n, &out[i])
-            elif is_overlap:
-                status = fo_overlap_base(&work.w, &x[i, 0], n, &out[i])
-            elif fast:
-                status = fo_autoconvolution_avx2(&work.w, &x[i, 0], n, &out[i])
-            else:
-                status = fo_autoconvolution_base(&work.w, &x[i, 0], n, &out[i])
+            status = fo_maximum(kind, &x[i, 0], x.shape[1], &out[i], is_binary, fast)
             if status:
                 break
     _checked(status)
-    give_back(work)

@@ -2,6 +2,7 @@ import numpy as np
 import numpy.typing as npt
 
 HAS_AVX2: bool
+ADDRESSES: dict[str, int]
 
 def gram(x: npt.NDArray[np.int64], out: npt.NDArray[np.int64]) -> None: ...
 def least_square(x: npt.NDArray[np.int64]) -> tuple[int, int, int]: ...

@@ -25,6 +25,11 @@ cdef extern from "geometry.h":
     uint64_t geo_signs_avx2(const double *columns, int64_t m_padded, int n, double *work) nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
+ADDRESSES = {
+    "riesz": <size_t>&geo_riesz_avx2 if evocore_has_avx2() else <size_t>&geo_riesz_base,
+    "extremes": <size_t>&geo_extremes_avx2 if evocore_has_avx2() else <size_t>&geo_extremes_base,
+    "triangle": <size_t>&geo_triangle_avx2 if evocore_has_avx2() else <size_t>&geo_triangle_base,
+}
 
 
 def gram(const int64_t[:, ::1] x, int64_t[:, ::1] out):

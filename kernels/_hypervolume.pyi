@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 HAS_AVX2: bool
+ADDRESSES: dict[str, int]
 MAX_ARCHIVE_OBJECTIVES: int
 
 def select(fast: bool) -> None: ...

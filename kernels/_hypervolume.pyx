@@ -25,6 +25,8 @@ cdef extern from "hypervolume.h":
     int hv_volume_avx2(const double *points, long n, long d, const double *reference, hv_call call, double *value) noexcept nogil
     int hv_contributions_base(const double *points, long n, long d, const double *reference, hv_call call, double *out) noexcept nogil
     int hv_contributions_avx2(const double *points, long n, long d, const double *reference, hv_call call, double *out) noexcept nogil
+    int hv_volume(const double *points, long n, long d, const double *reference, double *value) noexcept nogil
+    int hv_contributions(const double *points, long n, long d, const double *reference, double *out) noexcept nogil
     int hv_boxes_init(hv_boxes *b, int d, const double *reference) noexcept nogil
     void hv_boxes_free(hv_boxes *b) noexcept nogil
     void hv_boxes_reset(hv_boxes *b, const double *low) noexcept nogil
@@ -40,6 +42,7 @@ cdef extern from "cpu.h":
     int evocore_has_avx2() nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
+ADDRESSES = {"volume": <size_t>&hv_volume, "contributions": <size_t>&hv_contributions}
 MAX_ARCHIVE_OBJECTIVES = int(HV_MAX_ARCHIVE_OBJECTIVES)
 cdef bint _fast = evocore_has_avx2()
 

@@ -2,6 +2,7 @@ import numpy as np
 import numpy.typing as npt
 
 HAS_AVX2: bool
+ADDRESSES: dict[str, int]
 
 class Rows:
     bad: int

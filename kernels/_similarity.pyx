@@ -29,6 +29,8 @@ cdef extern from "similarity.h":
     int64_t sim_sums_avx2(sim_rows *r, double limit) nogil
     int sim_pairs_base(const sim_rows *r, const sim_rows *other, const sim_sink *sink) nogil
     int sim_pairs_avx2(const sim_rows *r, const sim_rows *other, const sim_sink *sink) nogil
+    int sim_matrix(
+        const double *rows, int64_t n, const double *others, int64_t n_others, int64_t m, double *out) nogil
     int sim_farthest_f64_base(const double *x, int64_t n, int64_t m, int64_t k, int64_t *picks) nogil
     int sim_farthest_f64_avx2(const double *x, int64_t n, int64_t m, int64_t k, int64_t *picks) nogil
     int sim_farthest_bytes_base(
@@ -38,6 +40,7 @@ cdef extern from "similarity.h":
     void sim_dispersion(const double *distance, int n, int k, int64_t *picks) nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
+ADDRESSES = {"matrix": <size_t>&sim_matrix}
 
 
 cdef class Rows:

@@ -2,6 +2,12 @@ import numpy as np
 import numpy.typing as npt
 
 HAS_AVX2: bool
+ADDRESSES: dict[str, int]
+
+def log_sum_exp(
+    values: npt.NDArray[np.float64], beta: float, weights: npt.NDArray[np.float64], fast: bool
+) -> float: ...
+def exponentials(x: npt.NDArray[np.float64], out: npt.NDArray[np.float64], fast: bool) -> None: ...
 
 class State:
     level: float

@@ -30,10 +30,37 @@ cdef extern from "smoothmax.h":
     long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
     long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
 
+    double sm_log_sum_exp_base(const double *c, long n, double beta, double *p) nogil
+    double sm_log_sum_exp_avx2(const double *c, long n, double beta, double *p) nogil
+    void sm_exp_base(const double *x, long n, double *out) nogil
+    void sm_exp_avx2(const double *x, long n, double *out) nogil
+    int sm_value(int kind, const double *x, long n, double beta, double *gradient, double *value, double *peak) nogil
+    double sm_log_sum_exp(const double *c, long n, double beta, double *p) nogil
+    void sm_exp(const double *x, long n, double *out) nogil
+
 cdef extern from "cpu.h":
     int evocore_has_avx2() nogil
 
 HAS_AVX2 = bool(evocore_has_avx2())
+ADDRESSES = {"value": <size_t>&sm_value, "log_sum_exp": <size_t>&sm_log_sum_exp, "exp": <size_t>&sm_exp}
+
+
+def log_sum_exp(const double[::1] values, double beta, double[::1] weights, bint fast):
+    cdef double value
+    with nogil:
+        if fast:
+            value = sm_log_sum_exp_avx2(&values[0], values.shape[0], beta, &weights[0])
+        else:
+            value = sm_log_sum_exp_base(&values[0], values.shape[0], beta, &weights[0])
+    return value
+
+
+def exponentials(const double[::1] x, double[::1] out, bint fast):
+    with nogil:
+        if fast:
+            sm_exp_avx2(&x[0], x.shape[0], &out[0])
+        else:
+            sm_exp_base(&x[0], x.shape[0], &out[0])
 
 
 cdef class State:

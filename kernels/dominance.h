@@ -35,6 +35,10 @@ void dom_sort(const dom_points *p, uint32_t *order, const double *key, int64_t m
 int dom_filter_base(const dom_points *p, int first, uint8_t *keep);
 int dom_filter_avx2(const dom_points *p, int first, uint8_t *keep);
 
+/* The same of rows as they are, on the fastest path of this processor: what a caller from another language needs. */
+enum { DOM_OK = 0, DOM_NO_MEMORY = -1, DOM_NOT_FINITE = -2 };
+int dom_filter(const double *points, int64_t n, int d, int first, uint8_t *keep);
+
 /* rank[i] = 0 for the points that no other dominates, 1 for those that only these dominate, and so on. */
 int dom_ranks_base(const dom_points *p, int64_t *rank);
 int dom_ranks_avx2(const dom_points *p, int64_t *rank);

@@ -33,6 +33,10 @@ int hv_volume_avx2(const double *points, long n, long d, const double *reference
 int hv_contributions_base(const double *points, long n, long d, const double *reference, hv_call call, double *out);
 int hv_contributions_avx2(const double *points, long n, long d, const double *reference, hv_call call, double *out);
 
+/* The same, minimised, on the fastest path of this processor: what a caller from another language needs. */
+int hv_volume(const double *points, long n, long d, const double *reference, double *value);
+int hv_contributions(const double *points, long n, long d, const double *reference, double *out);
+
 /* The part of space below r that no point dominates, as disjoint boxes (see hypervolume_boxes.h). */
 typedef struct {
     int d, w;            /* objectives; the same, rounded up to a multiple of four */

@@ -1,5 +1,6 @@
 /* The portable build, and what both builds share: the memory of the boxes. */
 #define ISA(name) name##_base
+#include "cpu.h"
 #include "hypervolume_impl.h"
 
 size_t hv_memory_limit = (size_t)2 << 30;
@@ -115,4 +116,14 @@ void hv_boxes_rekey(hv_boxes *b, const double *low) {
             for (int j = 0; j < b->d; j++) v.key[64 * j + i] = key_of(b, j, v.u[i * b->w + j]);
         refresh_top(b, k, b->d, b->w);
     }
+}
+
+int hv_volume(const double *points, long n, long d, const double *reference, double *value) {
+    const hv_call call = {NULL, NULL, HV_AUTO};
+    return (evocore_has_avx2() ? hv_volume_avx2 : hv_volume_base)(points, n, d, reference, call, value);
+}
+
+int hv_contributions(const double *points, long n, long d, const double *reference, double *out) {
+    const hv_call call = {NULL, NULL, HV_AUTO};
+    return (evocore_has_avx2() ? hv_contributions_avx2 : hv_contributions_base)(points, n, d, reference, call, out);
 }

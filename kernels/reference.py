@@ -60,6 +60,12 @@ def smoothed(*, kind: str, x: Array, beta: float) -> float:
     return float(smooth)
 
 
+def log_sum_exp(*, values: Array, beta: float) -> tuple[float, Array]:
+    """Return the smoothed maximum of values and its gradient."""
+    p = np.exp(beta * (values - values.max()))
+    return float(values.max() + np.log(p.sum()) / beta), p / p.sum()
+
+
 # ---- hypervolume ----------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,11 @@ int64_t sim_sums_avx2(sim_rows *r, double limit);
 int sim_pairs_base(const sim_rows *r, const sim_rows *other, const sim_sink *sink);
 int sim_pairs_avx2(const sim_rows *r, const sim_rows *other, const sim_sink *sink);
 
+/* (n, n_others) similarities of float64 rows, as they are and on the fastest path of this processor: what a caller from
+   another language needs. */
+enum { SIM_OK = 0, SIM_NO_MEMORY = -1, SIM_TOO_LARGE = -2 };
+int sim_matrix(const double *rows, int64_t n, const double *others, int64_t n_others, int64_t m, double *out);
+
 /* k rows, each the farthest from those before it, starting with picks[0]. 0, or -1: no memory. */
 int sim_farthest_f64_base(const double *x, int64_t n, int64_t m, int64_t k, int64_t *picks);
 int sim_farthest_f64_avx2(const double *x, int64_t n, int64_t m, int64_t k, int64_t *picks);

@@ -1,5 +1,6 @@
 /* The portable build, and what both builds share. */
 #define ISA(name) name##_base
+#include "cpu.h"
 #include "similarity_impl.h"
 
 int sim_pack(sim_rows *r, int kind, const char *rows, int64_t n, int64_t m, int64_t row_bytes, double unit) {
@@ -58,4 +59,22 @@ static void disperse(dispersion *s, int count, int from, double least) {
 void sim_dispersion(const double *distance, int n, int k, int64_t *picks) {
     dispersion s = {.distance = distance, .n = n, .k = k, .best = -INFINITY, .picks = picks};
     disperse(&s, 0, 0, INFINITY);
+}
+
+int sim_matrix(const double *rows, int64_t n, const double *others, int64_t n_others, int64_t m, double *out) {
+    const int fast = evocore_has_avx2(), is_self = others == rows && n_others == n;
+    const double limit = 1e300 / (double)m;
+    sim_sink sink = {.full = out};
+    sim_rows a, b = {0};
+    int status = SIM_NO_MEMORY, failed = sim_pack(&a, SIM_F64, (const char *)rows, n, m, 8 * m, (double)m);
+    if (!failed && !is_self) failed = sim_pack(&b, SIM_F64, (const char *)others, n_others, m, 8 * m, (double)m);
+    if (!failed) {
+        int64_t bad = (fast ? sim_sums_avx2 : sim_sums_base)(&a, limit);
+        if (bad < 0 && !is_self) bad = (fast ? sim_sums_avx2 : sim_sums_base)(&b, limit);
+        if (bad >= 0) status = SIM_TOO_LARGE;
+        else status = (fast ? sim_pairs_avx2 : sim_pairs_base)(&a, is_self ? NULL : &b, &sink);
+    }
+    sim_release(&a);
+    sim_release(&b);
+    return status;
 }

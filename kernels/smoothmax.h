@@ -3,9 +3,12 @@
 #ifndef EVOCORE_SMOOTHMAX_H
 #define EVOCORE_SMOOTHMAX_H
 
+#include "pool.h"
+
 enum { SM_AUTOCONVOLUTION, SM_SIGNED, SM_SPREAD, SM_OVERLAP };
 
 typedef struct {
+    pooled idle;
     int kind;
     long n;             /* length of the construction */
     long n_lags;        /* 2n - 1 */
@@ -31,6 +34,19 @@ void sm_free(sm_state *st);
 /* Value of the smoothed objective at x and its gradient; *peak receives the true objective. */
 double sm_evaluate_base(sm_state *st, const double *x, double beta, double *gradient, double *peak);
 double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak);
+
+/* max + log(sum exp(beta (c - max))) / beta, and its gradient p; exp(x) into out. At least one value. */
+double sm_log_sum_exp_base(const double *c, long n, double beta, double *p);
+double sm_log_sum_exp_avx2(const double *c, long n, double beta, double *p);
+void sm_exp_base(const double *x, long n, double *out);
+void sm_exp_avx2(const double *x, long n, double *out);
+
+/* All of this with buffers of their own and on the fastest path of this processor: what a caller from another language
+   needs. SM_SPREAD's beta is relative to the maximum at x. */
+enum { SM_OK = 0, SM_NO_MEMORY = -1, SM_FAULT = -2 };
+int sm_value(int kind, const double *x, long n, double beta, double *gradient, double *value, double *peak);
+double sm_log_sum_exp(const double *c, long n, double beta, double *p);
+void sm_exp(const double *x, long n, double *out);
 
 /* Whether the transforms of the last evaluation pass the check of fft.h. */
 int sm_holds_base(sm_state *st);

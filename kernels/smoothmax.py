@@ -27,11 +27,72 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _smoothmax
+from evocore.kernels.points import refuse_nonfinite
 
 Array = npt.NDArray[np.float64]
 
 KINDS = ("autoconvolution", "signed", "spread", "overlap")
 _LOGIT_LIMIT = 36.0
+
+
+def log_sum_exp(values: npt.ArrayLike, beta: float, *, use_avx2: bool = _smoothmax.HAS_AVX2) -> tuple[float, Array]:
+    """Compute the smoothed maximum ``log(sum(exp(beta * values))) / beta`` and its gradient.
+
+    Parameters
+    ----------
+    values : (n,) array_like of float64
+        Finite, n >= 1.
+    beta : float
+        Inverse temperature, > 0.
+    use_avx2 : bool, optional
+        Only for tests: both paths give the same bits.
+
+    Returns
+    -------
+    tuple
+        Value, within ``log(n) / beta`` above the maximum, and (n,) weights that sum to 1. A weight below 1e-18 of the
+        largest is 0.
+
+    Examples
+    --------
+    >>> value, weights = log_sum_exp([1.0, 1.0, -100.0], 2.0)
+    >>> round(value, 12) == round(1 + math.log(2) / 2, 12), weights.tolist()
+    (True, [0.5, 0.5, 0.0])
+    """
+    c = np.ascontiguousarray(values, dtype=np.float64)
+    if c.ndim != 1 or not c.size:
+        raise ValueError(f"expected a vector of one or more values, got shape {c.shape}")
+    if not 0.0 < beta < math.inf:
+        raise ValueError(f"expected beta finite and > 0, got {beta}")
+    refuse_nonfinite(c, "values")
+    weights = np.empty_like(c)
+    return _smoothmax.log_sum_exp(c, float(beta), weights, use_avx2), weights
+
+
+def exp(x: npt.ArrayLike, *, use_avx2: bool = _smoothmax.HAS_AVX2) -> Array:
+    """Compute exponentials: within 1.5 ulp, and the same bits on every machine for arguments in [-700, 700].
+
+    Parameters
+    ----------
+    x : array_like of float64
+        Of any shape. Beyond 700 in size, or NaN: the C library's.
+    use_avx2 : bool, optional
+        Only for tests: both paths give the same bits.
+
+    Returns
+    -------
+    float64 array of the same shape
+
+    Examples
+    --------
+    >>> exp([0.0, -math.inf]).tolist()
+    [1.0, 0.0]
+    """
+    values = np.ascontiguousarray(x, dtype=np.float64)
+    out = np.empty_like(values)
+    if values.size:
+        _smoothmax.exponentials(values.reshape(-1), out.reshape(-1), use_avx2)
+    return out.reshape(np.shape(x))
 
 
 class Quenched(NamedTuple):

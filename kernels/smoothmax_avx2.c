@@ -16,6 +16,8 @@
 double sm_evaluate_avx2(sm_state *st, const double *x, double beta, double *gradient, double *peak) {
     return sm_evaluate_base(st, x, beta, gradient, peak);
 }
+double sm_log_sum_exp_avx2(const double *c, long n, double beta, double *p) { return sm_log_sum_exp_base(c, n, beta, p); }
+void sm_exp_avx2(const double *x, long n, double *out) { sm_exp_base(x, n, out); }
 int sm_holds_avx2(sm_state *st) { return sm_holds_base(st); }
 int sm_hessian_avx2(sm_state *st, const double *x, double beta, const double *v, long count, double *out) {
     return sm_hessian_base(st, x, beta, v, count, out);

@@ -106,6 +106,31 @@ static double softmax(const double *c, double beta, double *p, long n, double *p
     return top + log(sum) / beta;
 }
 
+double ISA(sm_log_sum_exp)(const double *c, long n, double beta, double *p) {
+    double peak;
+    return softmax(c, beta, p, n, &peak);
+}
+
+void ISA(sm_exp)(const double *x, long n, double *out) {
+    const v4d limit = v4_set(700.0);
+    for (long i = 0; i < n; i += 16) {
+        v4d t[4], far = {0};
+        double given[16];
+        load16(x + i, n - i, 0.0, t);
+        for (int j = 0; j < 4; j++) v4_store(given + 4 * j, t[j]); /* out may be x */
+        for (int j = 0; j < 4; j++) {
+            v4d size = v4_larger(t[j], -t[j]);
+            far += (v4d)((v4i)(size <= limit) ^ -1); /* NaN, as all bits are set, where it is not */
+            t[j] = v4_larger(-v4_larger(-t[j], -limit), -limit);
+        }
+        v4_exp4(t);
+        store16(out + i, n - i, t);
+        if (v4_sum(far) == 0.0) continue;
+        for (long k = 0; k < 16 && i + k < n; k++)
+            if (!(fabs(given[k]) <= 700.0)) out[i + k] = exp(given[k]);
+    }
+}
+
 /* ---- objectives -------------------------------------------------------------------------------------------- */
 
 /* gf = 2 * correlation of the weights with f: the gradient of sum_k p_k (f*f)_k, from the cached spectrum of f. */

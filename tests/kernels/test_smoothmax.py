@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evocore.kernels import _smoothmax, reference
-from evocore.kernels.smoothmax import KINDS, SmoothedMaximum
+from evocore.kernels.smoothmax import KINDS, SmoothedMaximum, exp, log_sum_exp
 
 SIZES = (2, 3, 5, 16, 31, 32, 33, 100, 257, 640, 1001)
 
@@ -208,3 +208,59 @@ def test_hostile_input():
     read_only = np.linspace(0.1, 0.9, 16)[::2]
     read_only.flags.writeable = False
     assert objective.evaluate(read_only, 1.0)[1] > 0
+
+
+# ---- exponentials ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("beta", [0.1, 30.0, 1e5])
+def test_log_sum_exp_agrees_with_the_reference(n, beta):
+    values = np.random.default_rng(n).standard_normal(n)
+    value, weights = log_sum_exp(values, beta)
+    expected, p = reference.log_sum_exp(values=values, beta=beta)
+    assert value == pytest.approx(expected, rel=1e-14, abs=1e-14)
+    np.testing.assert_allclose(weights, p, rtol=1e-12 * max(beta, 1.0), atol=1e-18)
+    assert values.max() <= value <= values.max() + math.log(n) / beta
+    assert weights.sum() == pytest.approx(1.0, rel=1e-14)
+
+
+def test_log_sum_exp_moves_with_its_values():
+    values = np.random.default_rng(0).standard_normal(40)
+    (a, p), (b, q) = log_sum_exp(values, 5.0), log_sum_exp(values + 1024.0, 5.0)
+    assert b == pytest.approx(a + 1024.0, rel=1e-14)
+    np.testing.assert_allclose(p, q, rtol=1e-11)
+
+
+@given(st.lists(st.floats(-745.0, 709.0), max_size=70))
+@settings(deadline=None)
+def test_exp_is_within_its_error(x):
+    given_values = np.array(x)
+    found = exp(given_values)
+    expected = np.array([math.exp(v) for v in x])  # itself within 0.5 ulp and a little
+    normal = np.abs(given_values) <= 700.0
+    np.testing.assert_array_less(np.abs(found - expected)[normal], 2.01 * np.spacing(expected[normal]))
+    np.testing.assert_array_equal(found[~normal], expected[~normal])
+
+
+def test_exp_of_what_is_far_out():
+    x = np.array([[math.inf, -math.inf, math.nan], [800.0, -800.0, 0.0]])
+    np.testing.assert_array_equal(exp(x), [[math.inf, 0.0, math.nan], [math.inf, 0.0, 1.0]])
+    assert exp(0.0).shape == ()
+
+
+@pytest.mark.skipif(not _smoothmax.HAS_AVX2, reason="needs AVX2")
+@pytest.mark.parametrize("n", SIZES)
+def test_both_paths_give_the_same_exponentials(n):
+    x = np.random.default_rng(n).uniform(-710, 710, n)
+    np.testing.assert_array_equal(exp(x), exp(x, use_avx2=False))
+    for a, b in zip(log_sum_exp(x, 0.01), log_sum_exp(x, 0.01, use_avx2=False), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("values", "beta"), [([], 1.0), ([[1.0]], 1.0), ([1.0], 0.0), ([1.0], math.nan), ([math.nan], 1.0)]
+)
+def test_log_sum_exp_refuses(values, beta):
+    with pytest.raises(ValueError, match="expected"):
+        log_sum_exp(values, beta)
