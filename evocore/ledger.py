@@ -303,12 +303,21 @@ def write_file(path: Path, content: bytes, *, sync_entry: bool = True) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put a folder's entries on the disk, so that a file just created or renamed in it survives a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    """Put a folder's entries on the disk, so that a file just created or renamed in it survives a power cut.
+
+    Raises
+    ------
+    InfrastructureError
+        The folder is gone, or the disk refuses.
+    """
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise InfrastructureError(f"expected a folder of the run on the disk, got {_reason(error)}: {folder}") from error
 
 
 def _encode(event: Event, prev: str) -> tuple[bytes, str]:

@@ -273,6 +273,7 @@ class Run:
             verifier = opened.enter_context(Verifier(problem))
             check_scoring_code(history.run, verifier, rundir)
             write_file(rundir.config, config.to_toml().encode())
+            rundir.make_derived()
             opened.pop_all()
         # only a run that was killed in its first moments still needs what it was given: later the ledger has it all
         programs = () if has_epoch else initial_programs(problem, config)

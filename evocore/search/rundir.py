@@ -25,7 +25,8 @@ from typing import Any
 from evocore.errors import ConfigError, InfrastructureError, InputError
 from evocore.ledger import sync_folder, write_file
 
-_FOLDERS = ("programs", "constructions", "snapshots", "winners")
+_DERIVED = ("snapshots", "winners")
+_FOLDERS = ("programs", "constructions", *_DERIVED)
 
 
 class RunDir:
@@ -71,6 +72,11 @@ class RunDir:
         if not run.ledger.is_file():
             raise InputError(f"expected a run directory (one with a ledger.jsonl), got none: {Path(path)}")
         return run
+
+    def make_derived(self) -> None:
+        """Make the folders again whose files are, should somebody have cleared them away."""
+        for folder in _DERIVED:
+            (self.path / folder).mkdir(exist_ok=True)
 
     @property
     def ledger(self) -> Path:
