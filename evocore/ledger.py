@@ -317,7 +317,7 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise InfrastructureError(f"expected a folder of the run on the disk, got {_reason(error)}: {folder}") from error
+        raise InfrastructureError(f"expected a folder of the run, got {_reason(error)}: {folder}") from error
 
 
 def _encode(event: Event, prev: str) -> tuple[bytes, str]:
