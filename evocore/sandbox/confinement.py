@@ -91,6 +91,16 @@ def readable() -> Iterator[tuple[Path, int]]:
     yield from _problems()
 
 
+def visible() -> list[str]:
+    """Paths that a runner needs which is to see nothing else: what candidates may use, and what it loads itself."""
+    paths = [str(path) for path, _ in readable()]
+    paths += [entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    for name in ("evocore", "evocore.verifiers", "evocore.problems", "evocore.kernels"):
+        spec = importlib.util.find_spec(name)
+        paths += spec.submodule_search_locations or () if spec else ()
+    return [*paths, "/etc/alternatives"]  # where Debian's libraries are links to
+
+
 def _native(folder: Path) -> Iterator[tuple[Path, int]]:
     """The libraries of a folder: all that is in it where it is a folder of libraries and nothing else."""
     if folder.name in ("x86_64-linux-gnu", "lib64") and not any(

@@ -7,29 +7,24 @@ program, and pipes lead from the program straight to the controller. So the engi
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import threading
 import weakref
-import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from evocore.errors import ConfigError, SandboxUnavailable
+from evocore.errors import SandboxUnavailable
 from evocore.sandbox import docker_image
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
 from evocore.sandbox.docker_container import Plan, RunnerContainer, engine, new_label, sweep
-from evocore.sandbox.docker_runner import SCRATCH
 from evocore.sandbox.process import ProcessSandbox
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import ControlledRunner
 from evocore.sandbox.supervisor import Supervisor
 
 WARM_JOBS = 1000
-MOST_FOLDER_BYTES = 8 << 20
 
 
 class DockerSandbox(ProcessSandbox):
@@ -70,6 +65,7 @@ class DockerSandbox(ProcessSandbox):
             sweep(client)
             image_id = image or docker_image.ensure(client).id
         self.label = new_label()
+        self._packed = {}
         plan = Plan(image_id, runtime, self.label, Limits(1.0, 1.0).memory_bytes, is_shared=warm)
         self._turns = threading.BoundedSemaphore(os.cpu_count() or 1)
         supervisor = ContainerSupervisor(plan, WARM_JOBS if warm else 1, kill_seconds)
@@ -89,29 +85,6 @@ class DockerSandbox(ProcessSandbox):
         """Run a program to its end, as `ProcessSandbox.run` does, when it is its turn."""
         with self._turns:
             return super().run(job, limits, on_offer, checkpoints=checkpoints, on_checkpoint=on_checkpoint)
-
-    def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
-        """Pack the problem's folder with the job: the container does not see the machine's files."""
-        if "/" not in job.problem:
-            return Request(job, limits, job.problem, source, self.tier)
-        folder = Path(job.problem).resolve()
-        content = _packed(folder)
-        place = f"{SCRATCH}/problem-{hashlib.sha256(content).hexdigest()[:16]}/{folder.name}"
-        return Request(job, limits, place, source, self.tier, content)
-
-
-def _packed(folder: Path) -> bytes:
-    """Pack the files of a problem's folder, the same bytes for the same files."""
-    archive = io.BytesIO()
-    n_bytes = 0
-    with zipfile.ZipFile(archive, "w") as packed:
-        for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-            content = path.read_bytes()
-            n_bytes += len(content)
-            if n_bytes > MOST_FOLDER_BYTES:
-                raise ConfigError(f"expected at most {MOST_FOLDER_BYTES} bytes in the folder {folder}, got more")
-            packed.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), content)
-    return archive.getvalue()
 
 
 class ContainerSupervisor(Supervisor):

@@ -6,12 +6,9 @@ all is as with a runner that is a process: files pass between the two sides, wha
 
 from __future__ import annotations
 
-import io
-import os
 import signal
 import socket
 import sys
-import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,6 @@ from evocore.verifiers.lockdown import hide_memory
 DOOR = "/run/evocore"
 SOCKET = "jobs"
 LOCKED = "locked"  # the argument that says: programs follow each other, and each has to be locked down
-SCRATCH = "/tmp"
 _MANY_TASKS = 1 << 20  # the engine counts those of this container; the user's may be in several
 _OOM_COUNTS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events")
 
@@ -36,13 +32,6 @@ class ContainerRunner(Runner):
         super().__init__(jobs, wakeup, confinement)
         self._n_tasks = _MANY_TASKS
         self._n_oom_kills = n_oom_kills()
-
-    def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
-        folder = Path(job["problem"])
-        if job["folder_bytes"] and not folder.exists():
-            content = os.pread(fds[0], job["folder_bytes"], job["source_bytes"])
-            zipfile.ZipFile(io.BytesIO(content)).extractall(folder)
-        return super()._fork(job, fds)
 
     def _report(self, run: Running) -> dict[str, Any]:
         before, self._n_oom_kills = self._n_oom_kills, n_oom_kills()

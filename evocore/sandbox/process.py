@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 
 from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox.base import MOST_SOURCE_BYTES, Job, Limits, Offer, Outcome, Status, Tier
-from evocore.sandbox.request import Request
+from evocore.sandbox.namespaces import SCRATCH
+from evocore.sandbox.request import Request, packed
 from evocore.sandbox.supervisor import Supervisor
 
 
@@ -49,6 +51,7 @@ class ProcessSandbox:
             raise SandboxUnavailable(f"expected Linux to run programs in processes of their own, got {sys.platform}")
         if recycle_after < 1:
             raise ConfigError(f"expected recycle_after of at least 1, got {recycle_after}")
+        self._packed: dict[Path, bytes] = {}
         self._supervisor = Supervisor(recycle_after, kill_seconds, self.tier)
         self._supervisor.start()
         self._finalizer: Callable[[], object] = weakref.finalize(self, Supervisor.close, self._supervisor)
@@ -119,8 +122,16 @@ class ProcessSandbox:
             request.clear()
 
     def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
-        problem = os.path.abspath(job.problem) if "/" in job.problem else job.problem
-        return Request(job, limits, problem, source, self.tier)
+        if "/" not in job.problem:
+            return Request(job, limits, job.problem, source, self.tier)
+        folder = Path(job.problem).resolve()
+        if self.tier not in (Tier.DOCKER, Tier.LINUX_STRICT):
+            return Request(job, limits, str(folder), source, self.tier)
+        if folder not in self._packed:  # once for all jobs: what a problem is does not change meanwhile
+            self._packed[folder] = packed(folder)
+        content = self._packed[folder]
+        place = f"{SCRATCH}/problem-{hashlib.sha256(content).hexdigest()[:16]}/{folder.name}"
+        return Request(job, limits, place, source, self.tier, content)
 
     def _attend(
         self,

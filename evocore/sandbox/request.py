@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import threading
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from evocore.errors import EvocoreError
+from evocore.errors import ConfigError, EvocoreError
 from evocore.sandbox import linux
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
 
 _ALL_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
+MOST_FOLDER_BYTES = 8 << 20
 MOST_WAITING = 16
 MOST_WAITING_BYTES = 128 << 20
 
@@ -143,6 +147,28 @@ class Request:
         for folder in self.folders:
             with suppress(PermissionError):  # made immutable by a program that ran as root
                 linux.remove_tree(folder)
+
+
+def packed(folder: Path) -> bytes:
+    """Pack the files of a problem's folder, the same bytes for the same files."""
+    archive = io.BytesIO()
+    n_bytes = 0
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            content = path.read_bytes()
+            n_bytes += len(content)
+            if n_bytes > MOST_FOLDER_BYTES:
+                raise ConfigError(f"expected at most {MOST_FOLDER_BYTES} bytes in the folder {folder}, got more")
+            packed.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), content)
+    return archive.getvalue()
+
+
+def unpack(payload: int, job: dict[str, Any]) -> None:
+    """Unpack the problem's folder where the job says that it is; nothing to do where it came unpacked."""
+    place = Path(job["problem"])
+    if job["folder_bytes"] and not place.exists():
+        content = os.pread(payload, job["folder_bytes"], job["source_bytes"])
+        zipfile.ZipFile(io.BytesIO(content)).extractall(place)
 
 
 def _write_all(fd: int, content: bytes) -> None:

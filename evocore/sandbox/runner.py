@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evocore.sandbox import candidate, linux
+from evocore.sandbox import candidate, linux, namespaces
 from evocore.sandbox.base import Tier
-from evocore.sandbox.confinement import Confinement
+from evocore.sandbox.confinement import Confinement, visible
+from evocore.sandbox.request import unpack
 from evocore.sandbox.warm import warm_up
 from evocore.sandbox.wire import FAREWELL, KILL, MOST_PACKET_BYTES
 
@@ -31,6 +32,7 @@ PURGE_CHECK_MS = 2
 EXTRA_TASKS = 512
 LAST_PURGE_SECONDS = 5.0
 HANG_UP_MS = 2000
+LOST_CONTROLLER = 75
 
 
 @dataclass
@@ -113,6 +115,7 @@ class Runner:
             socket.send_fds(run.control, [json.dumps({"event": "started"}).encode()], [run.pidfd], socket.MSG_NOSIGNAL)
 
     def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
+        unpack(fds[0], job)
         lock = self._confinement.lock(job["problem"]) if self._confinement else None
         # A signal between fork and the reset of its handler would wake the runner instead of ending the child.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
@@ -222,9 +225,27 @@ def main() -> None:
     linux.die_with_parent(signal.SIGTERM)
     if os.getppid() != controller:
         _leave(folder)
+    if tier is Tier.LINUX_STRICT:
+        _step_inside(folder)
     runner = serve(jobs, Runner, None if tier is Tier.UNSAFE else Confinement())
     if runner.has_lost_controller():
         _leave(folder)
+
+
+def _step_inside(folder: Path) -> None:
+    """Go on as another process, in namespaces of its own. This one waits for its end, and ends the same way."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    pid = namespaces.fork_inside(visible(), str(folder))
+    if pid == 0:
+        linux.die_with_parent(signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        return
+    signal.signal(signal.SIGTERM, lambda signum, stack: linux.kill(pid, signal.SIGTERM))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code == LOST_CONTROLLER:
+        _leave(folder)
+    os._exit(code if code >= 0 else 128 - code)
 
 
 def serve(jobs: socket.socket, kind: type[Runner], confinement: Confinement | None) -> Runner:
@@ -257,7 +278,7 @@ def _leave(folder: Path) -> NoReturn:
     linux.remove_tree(folder)
     with suppress(OSError):  # another runner's folder is still in it
         folder.parent.rmdir()
-    os._exit(0)
+    os._exit(LOST_CONTROLLER)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cache
 from typing import Protocol
 
 from evocore.errors import ConfigError, SandboxUnavailable
+from evocore.sandbox import namespaces
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
+from evocore.sandbox.confinement import visible
 from evocore.sandbox.docker import DockerSandbox
 from evocore.sandbox.docker_container import engine
 from evocore.sandbox.process import ProcessSandbox
@@ -82,8 +89,25 @@ def check_tier(tier: Tier) -> None:
     elif tier is not Tier.UNSAFE:
         lockdown.check_machine()
         lockdown.Ruleset().close()
-    if tier is Tier.LINUX_STRICT:
-        raise SandboxUnavailable(f"expected a {tier} backend, got a version of evocore without one")
+    if tier is Tier.LINUX_STRICT and (reason := _namespaces_refused()):
+        raise SandboxUnavailable(
+            f"expected a machine that lets {'root' if os.geteuid() == 0 else 'users'} have namespaces, got: {reason}; "
+            "the sandbox linux does not need them"
+        )
+
+
+@cache
+def _namespaces_refused() -> str:
+    """Try out in another process whether a runner can have namespaces of its own; empty if so, else the reason."""
+    tried = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", namespaces.__file__],
+        input=json.dumps(visible()),
+        capture_output=True,
+        text=True,
+        env={},
+        check=False,
+    )
+    return "" if tried.returncode == 0 else (tried.stderr.splitlines() or ["no reason given"])[-1]
 
 
 def offered_tier(name: str | None) -> Tier:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # What optimizer programs import, and what those parts load only when they are first called.
 LIBRARIES = (
+    "numba.np.ufunc.parallel",
     "numpy.fft",
     "numpy.linalg",
     "numpy.random",
@@ -56,6 +57,7 @@ def warm_up() -> None:
 
     for name in LIBRARIES:
         importlib.import_module(name)
+    _forget_caches()
     seed_numba(0)
     x = np.linspace(0.0, 1.0, 8)
     _peak(x, x)
@@ -65,6 +67,16 @@ def warm_up() -> None:
     if compile_optim is not None:
         compile_optim()
     _load_problems()
+
+
+def _forget_caches() -> None:
+    """Have `cache=True` mean nothing: code that outlives its program would be a letter to the next one."""
+    from numba.core import ccallback, dispatcher
+    from numba.core.caching import NullCache
+    from numba.np.ufunc import ufuncbuilder
+
+    for module in (ccallback, dispatcher, ufuncbuilder):
+        module.FunctionCache = lambda function: NullCache()  # type: ignore[attr-defined]
 
 
 def _load_problems() -> None:

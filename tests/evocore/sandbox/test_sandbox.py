@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from evocore.errors import ConfigError, SandboxUnavailable
-from evocore.sandbox import Job, Limits, ProcessSandbox, Status, linux
+from evocore.sandbox import Job, Limits, ProcessSandbox, Status, linux, offered_tier
 from evocore.verifiers.arrays import decode
 
 LIMITS = Limits(30.0, 30.0)
@@ -88,8 +88,9 @@ def test_runners_are_recycled_and_close_leaves_nothing(problem_folder, tmp_path,
     sandbox.close()
 
 
+@pytest.mark.parametrize("tier", ["linux", "linux-strict"])
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
-def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum):
+def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum, tier):
     offers = []
 
     def kill_then_stop(offer):
@@ -99,7 +100,7 @@ def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum):
         os.kill(sandbox.runner_pids()[0], signum)
         return True
 
-    with ProcessSandbox("linux") as sandbox:
+    with ProcessSandbox(tier) as sandbox:
         outcome = sandbox.run(job(problem_folder, HANG), LIMITS, kill_then_stop)
         assert (outcome.status, outcome.detail, len(offers)) == (Status.OK, "stopped early", 2)
         assert sandbox.run(job(problem_folder), LIMITS).status is Status.OK
@@ -141,14 +142,22 @@ def optimize(problem, start, seed, deadline, offer):
     time.sleep(60)
 '''
 
+HANG = '''
+import time
+def optimize(problem, start, seed, deadline, offer):
+    offer(start)
+    time.sleep(60)
+'''
+
 def up(offer=None):
     pid = sandbox.runner_pids()[0]
     token = next(v for v in open(f"/proc/{pid}/environ").read().split(chr(0)) if v.startswith("EVOCORE_SANDBOX"))
     print(pid, token, os.readlink(f"/proc/{pid}/cwd"), flush=True)
 
-sandbox = ProcessSandbox("unsafe")
+sandbox = ProcessSandbox(sys.argv[3])
 if sys.argv[2] == "running":
-    sandbox.run(Job(DAEMON, sys.argv[1], np.ones(3), 0, 60.0), Limits(60.0, 60.0), up)
+    program = DAEMON if sys.argv[3] == "unsafe" else HANG
+    sandbox.run(Job(program, sys.argv[1], np.ones(3), 0, 60.0), Limits(60.0, 60.0), up)
 while not sandbox.runner_pids():
     pass
 if sys.argv[2] == "listening":  # it loads and compiles for a second after it has asked to be told of our end
@@ -160,15 +169,29 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize(("when", "n_processes"), [("running", 3), ("warming", 1), ("listening", 1)])
-def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path, when, n_processes):
+@pytest.mark.parametrize(
+    ("when", "tier", "n_processes"),
+    [
+        ("running", "unsafe", 3),  # runner, candidate, its child
+        ("running", "linux", 2),
+        ("running", "linux-strict", 3),  # the runner's two processes, candidate
+        ("warming", "linux", 1),
+        ("warming", "linux-strict", 1),
+        ("listening", "linux", 1),
+    ],
+)
+def test_nothing_survives_a_controller_that_is_killed(problem_folder, tmp_path, when, tier, n_processes):
+    try:
+        offered_tier(tier)
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
     program = tmp_path / "controller.py"
     program.write_text(CONTROLLER)
-    command = [sys.executable, "-P", str(program), str(problem_folder), when]
+    command = [sys.executable, "-P", str(program), str(problem_folder), when, tier]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as controller:
         assert controller.stdout is not None
         pid, token, folder = controller.stdout.readline().split()
-        assert len(list(linux.processes_with(token.encode()))) >= n_processes  # runner, candidate, its child
+        assert len(list(linux.processes_with(token.encode()))) >= n_processes
         runner = os.pidfd_open(int(pid))
         controller.send_signal(signal.SIGKILL)
     poll = select.poll()
