@@ -1,8 +1,5 @@
 """Announce a hand-in of four gigabytes."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import struct
 import time

@@ -1,8 +1,5 @@
 """Close all files, the offers pipe among them, and return."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 
 

@@ -1,8 +1,5 @@
 """Read from address 0."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import ctypes
 
 

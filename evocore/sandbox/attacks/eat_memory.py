@@ -1,8 +1,5 @@
 """Allocate without end."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import numpy as np
 
 

@@ -1,11 +1,9 @@
 """Open files without end."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 
 
 def optimize(problem, start, seed, deadline, offer):
-    while True:
+    for _ in range(100_000):
         os.dup(0)
+    through("opened 100 000 files")

@@ -1,21 +1,20 @@
-"""Write to the disk without end: in the working directory, in shared memory, in memory files."""
+"""Write to the disk without end: in the working directory and wherever everybody may write."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
-import contextlib
 import os
 
 
 def optimize(problem, start, seed, deadline, offer):
-    written = 0
-    for path in ("junk", "/dev/shm/evocore-junk", "/tmp/evocore-junk"):
-        fd = os.open(path, os.O_CREAT | os.O_WRONLY)
-        if path != "junk":
-            os.unlink(path)
-        with contextlib.suppress(OSError):
-            written += os.write(fd, b"x" * 4096)
-    memory = os.memfd_create("junk")
-    if not written:
-        os.ftruncate(memory, 1 << 30)
+    total = 0
+    for folder in (".", "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/", os.environ.get("HOME", "/root")):
+        for i in range(20):
+            file = quietly(os.open, f"{folder}/{TARGETS['marker']}-{i}", os.O_CREAT | os.O_WRONLY)
+            if file is None:
+                break
+            total += quietly(os.write, file, b"x" * (4 << 20)) or 0
+            quietly(os.posix_fallocate, file, 0, 4 << 20)
+            total += os.fstat(file).st_blocks * 512
+            quietly(os.ftruncate, file, 0)
+            os.close(file)
+    if total > 64 << 20:
+        through("filled the disk")
     return start

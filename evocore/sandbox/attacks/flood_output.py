@@ -1,8 +1,5 @@
 """Print 100 megabytes, among them what is no text and what looks like a result."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import sys
 

@@ -1,8 +1,5 @@
 """Claim that the machine failed."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import struct
 import time

@@ -1,8 +1,5 @@
 """Claim to start only now, to get more time."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import struct
 import time

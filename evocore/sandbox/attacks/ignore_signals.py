@@ -1,16 +1,12 @@
-"""Ignore every signal that can be ignored, and hang."""
+"""Ignore and block every signal that can be, and hang."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
-import contextlib
 import signal
 
 
 def optimize(problem, start, seed, deadline, offer):
-    for signum in signal.valid_signals():
-        with contextlib.suppress(OSError, ValueError):
-            signal.signal(signum, signal.SIG_IGN)
+    for number in signal.valid_signals():
+        quietly(signal.signal, number, signal.SIG_IGN)
+    quietly(signal.pthread_sigmask, signal.SIG_BLOCK, signal.valid_signals())
     offer(start)
     while True:
         pass

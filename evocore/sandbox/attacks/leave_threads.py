@@ -1,8 +1,5 @@
 """Leave threads that never end."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import threading
 import time
 

@@ -1,8 +1,5 @@
 """Make every construction look valid and perfect, in this process."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import json
 import time
 

@@ -1,11 +1,10 @@
 """Stop the own process."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import signal
+import time
 
 
 def optimize(problem, start, seed, deadline, offer):
     os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(3600)

@@ -1,13 +1,15 @@
 """Stop the process that is to kill it."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import signal
 
 
 def optimize(problem, start, seed, deadline, offer):
-    os.kill(os.getppid(), signal.SIGSTOP)
+    runner = os.getppid()
+    try:
+        os.kill(runner, signal.SIGSTOP)
+    except OSError:
+        return start
+    through("stopped the runner")
     while True:
         pass

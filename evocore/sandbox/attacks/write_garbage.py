@@ -1,8 +1,5 @@
 """Write what is no frame into the offers pipe."""
 
-# mypy: ignore-errors
-# ruff: noqa: D103
-
 import os
 import time
 
