@@ -23,16 +23,15 @@ from typing import Any
 from evocore import verifiers
 from evocore.problems import problem as find_problem
 from evocore.sandbox.attacks import ATTACKS, Attack
-from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status
-from evocore.sandbox.process import ProcessSandbox
+from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status, Tier
 from evocore.sandbox.targets import Targets, new_secret
+from evocore.sandbox.tiers import open_sandbox
 from evocore.verifiers import Verifier
 
-TIERS = ("unsafe",)
 PROBLEM = "erdos-min-overlap"
 AT_A_TIME = 4
 MOST_DEATHS = 100
-KILL_SECONDS = 1.0
+KILL_SECONDS = 5.0  # how long a runner may be stopped, under the tier where it can be, before it is replaced
 LATE_SECONDS = 1.0
 MOST_GROWTH_BYTES = 96 << 20
 LEFT_SECONDS = 5.0
@@ -67,7 +66,7 @@ class Result:
     ----------
     attack : str
     rows : tuple of int
-    tier : str
+    tier : Tier
     ends : tuple of Status
         What became of the program, a try at a time.
     seconds : float
@@ -80,7 +79,7 @@ class Result:
 
     attack: str
     rows: tuple[int, ...]
-    tier: str
+    tier: Tier
     ends: tuple[Status, ...]
     seconds: float
     broken: tuple[str, ...]
@@ -111,7 +110,7 @@ class Selftest:
 
     Parameters
     ----------
-    tier : str
+    tier : Tier
 
     Raises
     ------
@@ -119,14 +118,14 @@ class Selftest:
         The tier cannot be had on this machine; the message says what is missing.
     """
 
-    def __init__(self, tier: str) -> None:
+    def __init__(self, tier: Tier) -> None:
         self.tier = tier
         self._metronome = _Metronome()
         self._problem = find_problem(PROBLEM)
         self._start = self._problem.start(self._problem.default_size, 0)
         self._keys = iter(range(1 << 62))
         with _planted() as self._controller_secret:
-            self._sandbox = ProcessSandbox(kill_seconds=KILL_SECONDS)
+            self._sandbox = open_sandbox(tier)
             try:
                 self._verifier = Verifier(PROBLEM)
                 try:
@@ -156,7 +155,7 @@ class Selftest:
 
     def run_all(self, attacks: Sequence[Attack], on_result: Callable[[Result], None]) -> None:
         """Run attacks, several at a time; results arrive in another order, in other threads."""
-        is_alone = {a.name: a.is_alone and self.tier == "unsafe" for a in attacks}
+        is_alone = {a.name: a.is_alone and self.tier is Tier.UNSAFE for a in attacks}
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             list(pool.map(lambda a: on_result(self.run(a)), [a for a in attacks if not is_alone[a.name]]))
         for attack in attacks:
@@ -206,7 +205,7 @@ class Selftest:
             seen.confined += [what for what in dict.fromkeys(told) if what not in seen.confined]
             seen.ends.append(outcome.status)
             reached = [int(line.removeprefix(_ATTEMPT)) for line in lines if line.startswith(_ATTEMPT)]
-            is_fatal = self.tier != "unsafe" and outcome.status is Status.VIOLATION
+            is_fatal = self.tier is not Tier.UNSAFE and outcome.status is Status.VIOLATION
             if not (is_fatal and reached and reached[-1] > named["after"] and len(seen.ends) < MOST_DEATHS):
                 break
             named["after"] = reached[-1]
@@ -238,7 +237,7 @@ class Selftest:
         """Hold the verdict's time against the limit; where the machine itself is late, so may the verdict be."""
         limits = attack.limits
         late = LATE_SECONDS + 4 * self._metronome.worst(began)
-        if self.tier == "unsafe":  # a program can stop the runner there: how long that goes unnoticed
+        if self.tier is Tier.UNSAFE:
             late += KILL_SECONDS
         allowed = min(attack.budget_seconds, limits.wall_seconds) + limits.grace_seconds + late
         if outcome.wall_seconds > allowed:

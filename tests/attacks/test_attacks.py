@@ -11,13 +11,13 @@ import pytest
 
 from evocore.errors import InvalidConstruction, SandboxUnavailable
 from evocore.problems import problem
-from evocore.sandbox import Job, ProcessSandbox, Status
+from evocore.sandbox import Job, ProcessSandbox, Status, Tier
 from evocore.sandbox.attacks import ATTACKS, Attack
-from evocore.sandbox.selftest import PROBLEM, TIERS, Selftest
+from evocore.sandbox.selftest import PROBLEM, Selftest
 from evocore.sandbox.targets import Targets
 from evocore.verifiers.arrays import decode
 
-CASES = [(tier, attack) for tier in TIERS for attack in ATTACKS if attack.statuses(tier)]
+CASES = [(tier, attack) for tier in Tier for attack in ATTACKS if attack.statuses(tier)]
 
 
 class Passes:
@@ -78,7 +78,7 @@ def test_every_attack_says_what_it_does():
 
 @pytest.fixture(scope="module")
 def unsafe():
-    with Selftest("unsafe") as opened:
+    with Selftest(Tier.UNSAFE) as opened:
         yield opened
 
 
@@ -106,7 +106,7 @@ def test_what_an_attack_does_is_seen_from_outside_where_nothing_stops_it(unsafe,
 
 
 def test_an_attack_that_the_tier_promises_to_stop_counts_as_broken(unsafe):
-    result = unsafe.run(replace(named("tamper_with_files"), promised_by=("unsafe",)))
+    result = unsafe.run(replace(named("tamper_with_files"), promised_by=(Tier.UNSAFE,)))
     assert not result.is_stopped
     assert any("run/ledger.jsonl" in what for what in result.broken)
 

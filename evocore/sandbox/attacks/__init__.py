@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evocore.sandbox.base import Limits, Status
+from evocore.sandbox.base import Limits, Status, Tier
 
 OK, INVALID, CRASH = Status.OK, Status.INVALID, Status.CRASH
 TIMEOUT, OUT_OF_MEMORY, VIOLATION = Status.TIMEOUT, Status.OUT_OF_MEMORY, Status.VIOLATION
@@ -35,7 +35,7 @@ LIMITS = Limits(
 )
 FEW_CPU_SECONDS = Limits(wall_seconds=20.0, cpu_seconds=0.7, memory_bytes=768 << 20, grace_seconds=0.3)
 
-CONFINED = ("linux", "linux-strict", "docker")
+CONFINED = (Tier.LINUX, Tier.LINUX_STRICT, Tier.DOCKER)
 """The tiers that promise more than limits and a clean end."""
 
 
@@ -56,7 +56,7 @@ class Attack:
         it is not run.
     budget_seconds : float
     limits : Limits
-    promised_by : tuple of str
+    promised_by : tuple of Tier
         Tiers that promise to let it through with nothing. ``unsafe`` promises of every attack that it ends in time,
         that nothing of it is left, and that scores, verifier and neighbours are as before.
     n_runs : int
@@ -73,14 +73,14 @@ class Attack:
     unsafe_ends: Status | tuple[Status, ...] | None = ()
     budget_seconds: float = PATIENCE_SECONDS
     limits: Limits = LIMITS
-    promised_by: tuple[str, ...] = CONFINED
+    promised_by: tuple[Tier, ...] = CONFINED
     n_runs: int = 1
     is_alone: bool = False
     text: Callable[[], str] | None = None
 
-    def statuses(self, tier: str) -> tuple[Status, ...]:
+    def statuses(self, tier: Tier) -> tuple[Status, ...]:
         """What may become of it under a tier; nothing where it is not run."""
-        ends = self.unsafe_ends if tier == "unsafe" and self.unsafe_ends != () else self.ends
+        ends = self.unsafe_ends if tier is Tier.UNSAFE and self.unsafe_ends != () else self.ends
         return () if ends is None else (ends,) if isinstance(ends, Status) else ends
 
     def source(self, targets: dict[str, Any]) -> str:
@@ -234,7 +234,7 @@ ATTACKS = (
     Attack("search_memory", (29, 31)),
     Attack("spy_on_neighbours", (31,)),
     Attack("read_files", (30, 31)),
-    Attack("look_at_names", (30,), promised_by=("linux-strict", "docker")),
+    Attack("look_at_names", (30,), promised_by=(Tier.LINUX_STRICT, Tier.DOCKER)),
     Attack("tamper_with_files", (20, 30, 52)),
     Attack("use_inherited_files", (38,)),
     # network and kernel
@@ -243,9 +243,9 @@ ATTACKS = (
     Attack("reach_the_kernel", (34,), OK, None),
     Attack("make_namespaces", (34, 36), OK, None),
     Attack("write_kernel_settings", (34, 65), OK, None),
-    Attack("call_as_32_bit", (35,), VIOLATION, (OK, CRASH)),
-    Attack("call_as_x32", (35,), VIOLATION, OK),
-    Attack("survive_the_filter", (35, 65), (OK, VIOLATION)),
+    Attack("call_as_32_bit", (35,), OK, (OK, CRASH)),
+    Attack("call_as_x32", (35,)),
+    Attack("survive_the_filter", (35, 65)),
     Attack("raise_limits", (36,)),
     Attack("take_priority", (36, 65), OK, None),
     Attack("undo_protection", (36,), OK, None),

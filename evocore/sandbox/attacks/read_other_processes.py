@@ -15,6 +15,8 @@ def optimize(problem, start, seed, deadline, offer):
                 attempt(f"read {what} of the {who}", os.readlink, path)
             elif what == "fd":
                 attempt(f"listed the open files of the {who}", os.listdir, path)
+                for number in range(32):
+                    attempt(f"opened file {number} of the {who}", os.open, f"{path}/{number}", os.O_NONBLOCK)
             elif who != "runner":
                 attempt(f"read {what} of the {who}", read, path, TARGETS["address"] if what == "mem" else 0)
     attempt("wrote into the target's memory", write_memory)

@@ -13,9 +13,8 @@ def optimize(problem, start, seed, deadline, offer):
         attempt(f"ran {name} by posix_spawn", os.posix_spawn, program, [program, "--version"], {})
     if os.system("exit 3") >> 8 == 3:
         through("ran a shell by os.system")
-    with os.popen("echo run") as pipe:
-        if pipe.read() == "run\n":
-            through("ran a shell by os.popen")
+    if quietly(lambda: os.popen("echo run").read()) == "run\n":
+        through("ran a shell by os.popen")
     memory = quietly(os.memfd_create, "program")
     if memory is not None:
         quietly(os.write, memory, b"#!/bin/sh\necho got through: ran a program from memory\n")

@@ -16,6 +16,10 @@ def optimize(problem, start, seed, deadline, offer):
         for file in glob.glob("/proc/[0-9]*/fd/*"):
             if "memfd:evocore" in str(quietly(os.readlink, file)) and f"/{os.getpid()}/" not in file:
                 attempt("read another program's job", read, file)
+        for pid in (os.getpid() + step for step in range(-20, 20) if step):
+            for number in range(6):
+                if quietly(os.open, f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK) is not None:
+                    through("opened another process's file by its number")
         time.sleep(0.02)
     return start
 

@@ -13,6 +13,4 @@ def optimize(problem, start, seed, deadline, offer):
     attempt("read from stdin", lambda: os.read(0, 1) or 1 / 0)
     attempt("read from stdout", os.read, 1, 1)
     attempt("read from the offers pipe", os.read, 3, 1)
-    attempt("opened the other end of stdout", os.open, "/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK)
-    attempt("opened the other end of the offers pipe", os.open, "/proc/self/fd/3", os.O_RDONLY | os.O_NONBLOCK)
     return start
