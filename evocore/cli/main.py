@@ -32,7 +32,7 @@ COMMANDS = {
     "certify": "Write a proof of a construction's exact score that checks itself.",
     "evaluate": "Evaluate one optimizer program, without a search.",
     "problems": "List the problems, or show one in full.",
-    "sandbox": "Prepare the sandbox on this machine.",
+    "sandbox": "Prepare the sandbox on this machine, or attack it.",
     "bench": "Measure the kernels beside other libraries.",
 }
 

@@ -21,9 +21,11 @@ from types import TracebackType
 from typing import Any
 
 from evocore import verifiers
+from evocore.errors import SandboxUnavailable
 from evocore.problems import problem as find_problem
 from evocore.sandbox.attacks import ATTACKS, Attack
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status, Tier
+from evocore.sandbox.docker import DockerSandbox
 from evocore.sandbox.targets import Targets, new_secret
 from evocore.sandbox.tiers import open_sandbox
 from evocore.verifiers import Verifier
@@ -95,6 +97,67 @@ class Result:
         return {**vars(self), "stopped": self.is_stopped, "ends": [str(end) for end in self.ends]}
 
 
+@dataclass(frozen=True)
+class Report:
+    """What came of all attacks under one tier.
+
+    Attributes
+    ----------
+    tier : Tier
+    lacks : str
+        What this machine lacks for the tier; empty where it offers it.
+    results : tuple of Result
+        In the order of the list; empty where the tier is not there.
+    """
+
+    tier: Tier
+    lacks: str
+    results: tuple[Result, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the tier is there and holds everything that it promises."""
+        return not self.lacks and all(result.is_stopped for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON types."""
+        return {
+            "tier": self.tier,
+            "available": not self.lacks,
+            "lacks": self.lacks,
+            "holds": self.holds,
+            "attacks": [result.to_json() for result in self.results],
+        }
+
+
+def selftest(tier: Tier, on_progress: Callable[[int, int], None] = lambda n_done, n: None) -> Report:
+    """Run every attack under a tier.
+
+    Parameters
+    ----------
+    tier : Tier
+    on_progress : callable
+        Called with how many attacks are done, and how many there are; from several threads.
+
+    Returns
+    -------
+    Report
+    """
+    results: dict[str, Result] = {}
+
+    def take(result: Result) -> None:
+        results[result.attack] = result
+        on_progress(len(results), len(attacks))
+
+    try:
+        with Selftest(tier) as opened:
+            attacks = opened.attacks()
+            opened.run_all(attacks, take)
+    except SandboxUnavailable as error:
+        return Report(tier, str(error), ())
+    return Report(tier, "", tuple(results[attack.name] for attack in attacks))
+
+
 @dataclass
 class _Findings:
     """What is seen of one attack. The first kind is promised by every tier, the second by some."""
@@ -111,6 +174,9 @@ class Selftest:
     Parameters
     ----------
     tier : Tier
+    has_fresh_containers : bool
+        Under the tier ``docker``: a container for every program, as in a run. That is a wall more, and takes seconds a
+        program; without it programs share containers, one after the other.
 
     Raises
     ------
@@ -118,14 +184,15 @@ class Selftest:
         The tier cannot be had on this machine; the message says what is missing.
     """
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, *, has_fresh_containers: bool = False) -> None:
         self.tier = tier
         self._metronome = _Metronome()
         self._problem = find_problem(PROBLEM)
         self._start = self._problem.start(self._problem.default_size, 0)
         self._keys = iter(range(1 << 62))
         with _planted() as self._controller_secret:
-            self._sandbox = open_sandbox(tier)
+            is_warm = tier is Tier.DOCKER and not has_fresh_containers
+            self._sandbox = DockerSandbox(warm=True) if is_warm else open_sandbox(tier)
             try:
                 self._verifier = Verifier(PROBLEM)
                 try:
