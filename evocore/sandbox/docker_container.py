@@ -95,13 +95,16 @@ def _is_gone(label: str) -> bool:
 
 def sweep(client: DockerClient, *, label: str | None = None) -> None:
     """Remove the containers of one sandbox, or those of all processes that have ended."""
-    from docker.errors import NotFound
+    from docker.errors import APIError
 
     wanted = OWNER if label is None else f"{OWNER}={label}"
     for found in client.api.containers(all=True, filters={"label": wanted}):
         if label is not None or _is_gone(found["Labels"][OWNER]):
-            with suppress(NotFound):
+            try:
                 client.api.remove_container(found["Id"], force=True, v=True)
+            except APIError as error:
+                if error.status_code not in (404, 409):  # gone, or going
+                    raise
 
 
 @dataclass(frozen=True)

@@ -322,12 +322,17 @@ def _claim(content: bytes) -> tuple[Status, str]:
     """Read the frame in which a program's process says how it ended. The program may have written it itself."""
     try:
         said = json.loads(content)
-        status, detail = Status(said["status"]), str(said["detail"])
+        status, detail = Status(said["status"]), _printable(str(said["detail"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         raise Garbage("expected a status and a detail in the frame that ends a program, got something else") from None
     if status not in _CLAIMS:
         raise Garbage(f"expected one of {', '.join(_CLAIMS)} in the frame that ends a program, got {status}")
     return status, detail
+
+
+def _printable(text: str) -> str:
+    """Escape what would command a terminal that it is shown on."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _signal_name(number: int) -> str:
