@@ -25,7 +25,7 @@ from evocore.sandbox.base import Tier
 from evocore.sandbox.confinement import Confinement, visible
 from evocore.sandbox.request import unpack
 from evocore.sandbox.warm import warm_up
-from evocore.sandbox.wire import FAREWELL, KILL, MOST_PACKET_BYTES
+from evocore.sandbox.wire import FAREWELL, KILL, MOST_NOTE_BYTES, MOST_PACKET_BYTES, Kind, frame
 
 STRAY_CHECK_MS = 100
 PURGE_CHECK_MS = 2
@@ -104,31 +104,48 @@ class Runner:
 
     def _begin(self, job: dict[str, Any], fds: list[int]) -> None:
         job["n_tasks"] = self._n_tasks
-        pid = self._fork(job, fds[:4])
-        for fd in fds[:4]:
-            os.close(fd)
-        run = Running(pid, os.pidfd_open(pid), socket.socket(fileno=fds[4]))
+        control = socket.socket(fileno=fds[4])
+        try:
+            pid = self._fork(job, fds[:4])
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:  # no process, file or memory left: the program has not begun
+            self._refuse(fds[1], control, f"the runner cannot fork: {error}")
+            return
+        finally:
+            for fd in fds[:4]:
+                os.close(fd)
+        run = Running(pid, pidfd, control)
         self._running[pid] = run
         self._poll.register(run.pidfd, select.POLLIN)
         self._poll.register(run.control, select.POLLIN)
         with suppress(ConnectionError):  # the controller is not interested any more
             socket.send_fds(run.control, [json.dumps({"event": "started"}).encode()], [run.pidfd], socket.MSG_NOSIGNAL)
 
+    def _refuse(self, offers: int, control: socket.socket, why: str) -> None:
+        """Say that a job cannot be run, as a candidate does that cannot begin."""
+        with suppress(OSError):  # the controller is not interested any more
+            os.write(offers, frame(Kind.FAIL, why.encode()[:MOST_NOTE_BYTES]))
+            ended = {"event": "ended", "exit_code": 1, "cpu_seconds": 0.0, "peak_memory_bytes": 0}
+            control.send(json.dumps(ended).encode(), socket.MSG_NOSIGNAL)
+        control.close()
+
     def _fork(self, job: dict[str, Any], fds: list[int]) -> int:
         unpack(fds[0], job)
         lock = self._confinement.lock(job["problem"]) if self._confinement else None
         # A signal between fork and the reset of its handler would wake the runner instead of ending the child.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-        pid = os.fork()
-        if pid == 0:
-            try:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-                candidate.run(job, fds, self._pid, lock)
-            finally:
-                os._exit(1)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+                    candidate.run(job, fds, self._pid, lock)
+                finally:
+                    os._exit(1)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         return pid
 
     def _obey(self, run: Running) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _TRACE_POINTS = 24
 _DETAIL_CHARACTERS = 400
 _POLL_SECONDS = 0.2
-_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +155,14 @@ class Evaluator:
 
     def _one(self, request: Request) -> bool:
         """Make and record one attempt; False if the run ended before."""
-        for tries_left in reversed(range(_TRIES)):
-            if self._stop.is_set() or not self._may_begin():
-                return False
-            try:
-                result = self._evaluate(request)
-            except SandboxUnavailable:
-                if self._stop.is_set():
-                    return False
-                raise
-            if str(result.status) != "infrastructure":
-                break
-            # the machine failed, not the candidate: that is no result
+        if self._stop.is_set() or not self._may_begin():
+            return False
+        try:
+            result = self._evaluate(request)
+        except SandboxUnavailable:
             if self._stop.is_set():
                 return False
-            if not tries_left:
-                raise SandboxUnavailable(f"expected the sandbox to run a program, got: {result.detail or 'no reason'}")
+            raise
         self._journal.record("evaluation", self._event(request, result), sync=True)
         return True
 

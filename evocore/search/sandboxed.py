@@ -189,9 +189,10 @@ class Chains:
                 if segment is None:
                     return
                 begun = self._clock.session()
-                failures = 0 if self._segment(segment) else failures + 1
-                if failures >= _MAX_FAILURES:
-                    raise SandboxUnavailable(f"expected the sandbox to run chains, got {failures} failures in a row")
+                trouble = self._segment(segment)
+                failures = 0 if trouble is None else failures + 1
+                if trouble is not None and failures >= _MAX_FAILURES:
+                    raise trouble
                 if self._clock.session() - begun < min(_SHORT_SEGMENT_SECONDS, segment.seconds / 2):
                     # a program that gives up at once must not turn the chain into a busy loop
                     self._stop.wait(_PAUSE_SECONDS)
@@ -212,8 +213,8 @@ class Chains:
                 has_start=self._has_start,
             )
 
-    def _segment(self, segment: Segment) -> bool:
-        """Run one segment and record it; False where the machine, not the program, failed."""
+    def _segment(self, segment: Segment) -> SandboxUnavailable | None:
+        """Run one segment and record it, or return how the machine, not the program, failed."""
         from evocore.tasks import attempt
 
         bench = self._bench
@@ -247,14 +248,10 @@ class Chains:
                 key=f"chain/{bench.journal.history.sessions}/{segment.slot}/{segment.index}",
                 on_discovery=bench.recorder(segment.program, segment.start, source),
             )
-        except SandboxUnavailable:
-            if self._stop.is_set():
-                return True
-            raise
+        except SandboxUnavailable as error:
+            return None if self._stop.is_set() else error
         finally:
             self.running.pop(segment.slot, None)
-        if str(result.status) == "infrastructure":
-            return self._stop.is_set()
         bench.journal.record(
             "chain",
             {
@@ -272,7 +269,7 @@ class Chains:
         kept = bench.keep_best(result)
         if kept is not None:
             bench.journal.record("construction", construction_event(kept, segment.program, segment.start))
-        return True
+        return None
 
 
 def chain_programs(forest: Forest, initial: list[str], source_of: Callable[[str], str]) -> list[ChainProgram]:

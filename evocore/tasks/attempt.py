@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from evocore.errors import ConfigError
-from evocore.sandbox.base import Job, Offer, Outcome, Status
+from evocore.errors import ConfigError, SandboxUnavailable
+from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status
 from evocore.tasks.task import OptimizerTask, gain
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # (CPU seconds, score) at every improvement, in order.
 Trace: TypeAlias = tuple[tuple[float, float], ...]
+
+N_TRIES = 2
 
 OnDiscovery: TypeAlias = "Callable[[Offer, OfferReply], None]"
 
@@ -73,7 +75,7 @@ class AttemptResult:
     ----------
     task_hash : str
     status : Status
-        ``ok`` only where at least one hand-in was valid, or the program was stopped early.
+        ``ok`` only where at least one hand-in was valid, or the program was stopped early. Never ``infrastructure``.
     gain : float
         In [0, 1]; what was handed in in time counts, whatever became of the program afterwards.
     best_exact : Fraction or Enclosure
@@ -192,7 +194,7 @@ def attempt(
     ConfigError
         The task's `start_exact` is not what the verifier finds.
     VerifierUnavailable, SandboxUnavailable
-        The machine failed. What the program does is never an exception.
+        The machine failed, the second time in a row: that is no result. What the program does is never an exception.
     """
     start_exact = verifier.open_attempt(key, task.problem, task.start)
     record = _Record(task, verifier, key, checkpoint, on_discovery)
@@ -204,7 +206,7 @@ def attempt(
             )
         job = Job(source, task.problem, task.start, seed, task.budget_seconds)
         marks = [f * task.budget_seconds for f in checkpoint.fractions] if checkpoint is not None else []
-        outcome = sandbox.run(job, task.limits, record.offer, checkpoints=marks, on_checkpoint=record.check)
+        outcome = _run(sandbox, job, task.limits, record, marks)
     finally:
         best_exact, best_buffer = verifier.close_attempt(key)
     status, detail = _status(outcome, record)
@@ -224,6 +226,15 @@ def attempt(
         detail=detail,
         stopped_early=bool(record.stopped),
     )
+
+
+def _run(sandbox: Sandbox, job: Job, limits: Limits, record: _Record, marks: list[float]) -> Outcome:
+    """Run a program; once more where the machine failed, not the program."""
+    for _ in range(N_TRIES):
+        outcome = sandbox.run(job, limits, record.offer, checkpoints=marks, on_checkpoint=record.check)
+        if outcome.status is not Status.INFRASTRUCTURE:
+            return outcome
+    raise SandboxUnavailable(f"expected the sandbox to run a program, got: {outcome.detail or 'no reason'}")
 
 
 def _status(outcome: Outcome, record: _Record) -> tuple[Status, str]:

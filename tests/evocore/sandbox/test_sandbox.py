@@ -1,8 +1,10 @@
 """The sandbox itself: several jobs at once, runners that come and go, and what is left at the end: nothing."""
 
+import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,8 @@ import pytest
 
 from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox import Job, Limits, ProcessSandbox, Status, linux, offered_tier
+from evocore.sandbox.runner import Runner
+from evocore.sandbox.wire import FrameReader, Kind
 from evocore.verifiers.arrays import decode
 
 LIMITS = Limits(30.0, 30.0)
@@ -104,6 +108,27 @@ def test_a_job_whose_runner_dies_is_run_once_more(problem_folder, signum, tier):
         outcome = sandbox.run(job(problem_folder, HANG), LIMITS, kill_then_stop)
         assert (outcome.status, outcome.detail, len(offers)) == (Status.OK, "stopped early", 2)
         assert sandbox.run(job(problem_folder), LIMITS).status is Status.OK
+
+
+def test_a_runner_that_cannot_fork_says_so_and_goes_on(monkeypatch):
+    def fork():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", fork)
+    offers, far_offers = os.pipe()
+    nothing = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+    ends = socket.socketpair()
+    control, far_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ends[0], ends[1], control, open(offers, "rb", buffering=0) as said:
+        runner = Runner(ends[0], offers, None)
+        job = {"problem": "x", "folder_bytes": 0}
+        runner._begin(job, [nothing[0], far_offers, *nothing[1:], far_control.detach()])
+        [(kind, why)] = FrameReader(0).feed(said.read())
+        assert kind is Kind.FAIL
+        assert b"cannot fork" in why
+        assert json.loads(control.recv(4096))["event"] == "ended"
+        assert control.recv(4096) == b""
+        assert runner._running == {}
 
 
 def test_a_runner_that_does_not_start_is_an_error_with_its_words(problem_folder, tmp_path, monkeypatch):

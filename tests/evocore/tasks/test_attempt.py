@@ -3,11 +3,12 @@
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from evocore.errors import ConfigError
+from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox import Status
 from evocore.tasks import Checkpoint, attempt
 from evocore.verifiers.arrays import decode
@@ -52,6 +53,34 @@ def test_what_was_handed_in_before_a_crash_counts(play, end, status):
 def test_what_was_handed_in_before_a_timeout_counts(play, make_task):
     result = play("offer(start / 8)\ntime.sleep(60)", task=make_task(budget_seconds=0.2))
     assert (result.status, result.best_exact) == (Status.TIMEOUT, Fraction(1))
+
+
+class Failing:
+    """A sandbox whose machine fails so many times before it works."""
+
+    def __init__(self, sandbox, times):
+        self.sandbox, self.times, self.tried = sandbox, times, 0
+
+    def run(self, job, limits, on_offer, **more):
+        self.tried += 1
+        outcome = self.sandbox.run(job, limits, on_offer, **more)
+        if self.tried > self.times:
+            return outcome
+        return replace(outcome, status=Status.INFRASTRUCTURE, detail="no process left")
+
+
+def test_a_failure_of_the_machine_is_tried_again(verifier, sandbox, make_task):
+    failing = Failing(sandbox, 1)
+    result = attempt(HEAD + "return start / 2", make_task(), 0, verifier, failing, key="failing once")
+    assert (failing.tried, result.status, result.best_exact) == (2, Status.OK, Fraction(4))
+
+
+def test_a_failure_of_the_machine_that_stays_is_an_error_and_no_result(verifier, sandbox, make_task):
+    failing = Failing(sandbox, 9)
+    for key in ("failing", "failing"):  # the attempt was closed: its key may come again
+        with pytest.raises(SandboxUnavailable, match="no process left"):
+            attempt(HEAD + "return start / 2", make_task(), 0, verifier, failing, key=key)
+    assert failing.tried == 4
 
 
 def test_handing_in_the_start_gains_nothing(play):
