@@ -2,14 +2,14 @@
 
 h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the
 basin: members of the pool are disturbed and quenched hundreds of times a second; then the best few are refined, for
-what refinement gains differs by more than the basins do.
+what refinement gains differs by more than the basins do, and the winner is polished by Newton steps.
 """
 
 from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages
+from evocore.optim import Range, Search, hops, ladder, multistart, polish, pools, race, refine, run_stages
 
 GOOD_FOR = ("cold", "warm", "long")
 
@@ -35,6 +35,11 @@ REFINE_BETA: Annotated[float, Range(1e3, 1e5, log=True)] = 5e3
 REHEAT_LOW: Annotated[float, Range(300, 1e4, log=True)] = 1e3
 REHEAT_HIGH: Annotated[float, Range(3e4, 1e6, log=True)] = 2e5
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
+POLISH_MU: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
+POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
+POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-3
+POLISH_STEPS: Annotated[int, Range(30, 400, log=True)] = 200
+POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 2000
 
 
 def random_start(rng):
@@ -100,11 +105,25 @@ def refine_best(search: Search, until: float) -> None:
     )
 
 
+def polish_best(search: Search, until: float) -> None:
+    polish(
+        search,
+        until,
+        mu_start=POLISH_MU,
+        mu_factor=POLISH_FACTOR,
+        pin_below=POLISH_PIN,
+        n_steps=POLISH_STEPS,
+        n_max=POLISH_N_MAX,
+    )
+
+
 STAGES = [
-    (basins, 0.55),
-    (race_finer, 0.2),
+    (basins, 0.5),
+    (race_finer, 0.18),
     (refine_best, 0.1),
-    (refine_best, 0.15),
+    (polish_best, 0.07),
+    (refine_best, 0.05),
+    (polish_best, 0.1),
 ]
 
 

@@ -159,6 +159,60 @@ def test_barrier_newton_descends_and_stays_feasible():
             assert f.min() >= 0.0
 
 
+def test_pinned_cells_stay_at_zero_and_the_rest_descends():
+    rng = np.random.default_rng(1)
+    start = np.concatenate((np.zeros(5), rng.uniform(0.2, 0.9, 30), np.full(5, 1e-5)))
+    found = optim.barrier_newton(
+        "overlap",
+        start,
+        mu_start=1e-2 / 40,
+        mu_end=1e-9 / 40,
+        mu_factor=0.3,
+        sloppiness=0.5,
+        n_steps=60,
+        pin_below=1e-3,
+        margin=1e-9,
+    )
+    h = found.construction
+    assert (h[:5] == 0).all()
+    assert (h[-5:] == 0).all()
+    assert (h[5:-5] > 0).all()
+    assert h.sum() == pytest.approx(20.0)
+    assert found.peak < np.correlate(1 - start, start, "full").max() / 20
+
+
+@pytest.mark.parametrize("slug", ["erdos-min-overlap", "first-autocorrelation-inequality"])
+def test_polishing_converges_what_a_quench_leaves(slug):
+    task = problem(slug)
+    rng = np.random.default_rng(2)
+    search = optim.Search(task, task.start(40, 1), 1, time.monotonic() + 60.0, lambda x: None)
+    x = rng.standard_normal(40) if search.kind == "overlap" else np.abs(1 + 0.5 * rng.standard_normal(40))
+    search.consider(search.quench(x, optim.ladder(100.0, 1e4, 6), 60, time.monotonic() + 60.0))
+    before = search.best.value
+    optim.polish(search, np.inf, mu_start=1e-3, mu_factor=0.5, pin_below=1e-4, n_steps=100, n_max=100)
+    assert search.best.value < before - 1e-6
+    assert task.exact(task.project(search.construction(search.best))).valid
+    after = search.best.value
+    optim.polish(search, np.inf, mu_start=1e-3, mu_factor=0.5, pin_below=1e-4, n_steps=100, n_max=39)
+    assert search.best.value == after, "too long to be polished"
+
+
+def test_pinning_leaves_signed_values_alone():
+    for slug, bound in (("erdos-min-overlap", 1e-5), ("first-autocorrelation-inequality", 0.0)):
+        task = problem(slug)
+        search = optim.Search(task, task.start(20, 1), 1, time.monotonic() + 10.0, lambda x: None)
+        x = np.linspace(-6.0, 3.0, 20) if search.kind == "overlap" else np.linspace(0.01, 1.0, 20)
+        before = search.objective(20).construction(x)
+        after = search.objective(20).construction(search.pinned(x, 0.1))
+        small = before < 0.1 * (1.0 if search.kind == "overlap" else before.mean())
+        assert small.any()
+        assert (after[small] <= bound).all()
+    third = problem("third-autocorrelation-inequality")
+    search = optim.Search(third, third.start(20, 1), 1, time.monotonic() + 10.0, lambda x: None)
+    x = np.linspace(-1.0, 2.0, 20)
+    assert search.pinned(x, 0.1) is x
+
+
 def test_ratchet_projects_and_keeps_only_what_is_better():
     task = problem("erdos-min-overlap")
     handed = []
