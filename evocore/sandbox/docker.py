@@ -42,7 +42,9 @@ class DockerSandbox(ProcessSandbox):
         Name of an image made from the project's Dockerfile. By default one of this very installation, which is built
         where it is missing.
     runtime : str, optional
-        One of the engine's runtimes, "runsc" (gVisor) for example, instead of its default.
+        One of the engine's runtimes instead of its default. "runsc", gVisor, has to be registered with the arguments
+        ``--network=none --host-uds=open``; it has neither Landlock nor CPU clocks that can be read from outside, so
+        programs cannot share a container, and until they end their CPU time is taken for the time that has passed.
     kill_seconds : float
         How long a runner may take to end a program that it was told to end, before its container is removed.
 

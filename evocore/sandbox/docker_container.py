@@ -231,7 +231,8 @@ class RunnerContainer(ControlledRunner):
 
     def verdict_on_death(self) -> tuple[Status, str]:
         """Leave it open whose fault it was: nothing inside can end a container, but the engine's owner can."""
-        return Status.INFRASTRUCTURE, f"its container ended twice while it ran ({self._how})"
+        said = (self.complaints().splitlines() or ["nothing"])[-1]
+        return Status.INFRASTRUCTURE, f"its container ended twice while it ran, with {self._how}; it said: {said}"
 
     # ---- the thread that talks to the engine ----------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ all is as with a runner that is a process: files pass between the two sides, wha
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import socket
 import sys
@@ -21,6 +23,7 @@ from evocore.verifiers.lockdown import hide_memory
 DOOR = "/run/evocore"
 SOCKET = "jobs"
 LOCKED = "locked"  # the argument that says: programs follow each other, and each has to be locked down
+LOOK_MS = 5
 _MANY_TASKS = 1 << 20  # the engine counts those of this container; the user's may be in several
 _OOM_COUNTS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events")
 
@@ -32,6 +35,30 @@ class ContainerRunner(Runner):
         super().__init__(jobs, wakeup, confinement)
         self._n_tasks = _MANY_TASKS
         self._n_oom_kills = n_oom_kills()
+        self._unwatched: dict[int, int] = {}
+
+    def _watch(self, pid: int) -> int:
+        try:
+            return super()._watch(pid)
+        except OSError as error:
+            if error.errno != errno.ENOSYS:
+                raise
+            # gVisor has no pidfd: this file is written to when a look shows the end.
+            self._unwatched[pid] = os.eventfd(0, os.EFD_CLOEXEC)
+            return self._unwatched[pid]
+
+    def _announce(self, run: Running) -> None:
+        if run.pid in self._unwatched:  # nor would it be one of the controller's kernel
+            self._say(run, {"event": "started"})
+        else:
+            super()._announce(run)
+
+    def _patience_ms(self) -> int | None:
+        for pid, end in list(self._unwatched.items()):
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                os.eventfd_write(end, 1)
+                del self._unwatched[pid]
+        return LOOK_MS if self._unwatched else super()._patience_ms()
 
     def _report(self, run: Running) -> dict[str, Any]:
         before, self._n_oom_kills = self._n_oom_kills, n_oom_kills()

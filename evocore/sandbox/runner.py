@@ -107,7 +107,7 @@ class Runner:
         control = socket.socket(fileno=fds[4])
         try:
             pid = self._fork(job, fds[:4])
-            pidfd = os.pidfd_open(pid)
+            pidfd = self._watch(pid)
         except OSError as error:  # no process, file or memory left: the program has not begun
             self._refuse(fds[1], control, f"the runner cannot fork: {error}")
             return
@@ -118,8 +118,7 @@ class Runner:
         self._running[pid] = run
         self._poll.register(run.pidfd, select.POLLIN)
         self._poll.register(run.control, select.POLLIN)
-        with suppress(ConnectionError):  # the controller is not interested any more
-            socket.send_fds(run.control, [json.dumps({"event": "started"}).encode()], [run.pidfd], socket.MSG_NOSIGNAL)
+        self._announce(run)
 
     def _refuse(self, offers: int, control: socket.socket, why: str) -> None:
         """Say that a job cannot be run, as a candidate does that cannot begin."""
@@ -147,6 +146,14 @@ class Runner:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         return pid
+
+    def _watch(self, pid: int) -> int:
+        """Open a file that is readable once a child has ended."""
+        return os.pidfd_open(pid)
+
+    def _announce(self, run: Running) -> None:
+        with suppress(ConnectionError):  # the controller is not interested any more
+            socket.send_fds(run.control, [json.dumps({"event": "started"}).encode()], [run.pidfd], socket.MSG_NOSIGNAL)
 
     def _obey(self, run: Running) -> None:
         with suppress(ConnectionError):

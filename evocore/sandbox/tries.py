@@ -228,17 +228,23 @@ class Try:
         self.request.put(Offer(content, seconds, self.cpu_seconds()))
 
     def _read_clock(self) -> bool:
-        """Read the program's CPU clock; False where its process has been reaped: what was read last stands."""
-        if self._pid is not None:
-            try:
-                self._cpu_seconds = linux.cpu_seconds(self._pid)
-            except OSError:
-                return False
+        """Read the program's CPU clock; False where it is not known, or has been reaped: what was read last stands."""
+        if self._pid is None:
+            return False
+        try:
+            self._cpu_seconds = linux.cpu_seconds(self._pid)
+        except OSError:
+            return False
         return True
 
     def cpu_seconds(self) -> float:
-        """CPU time of the program until now."""
-        self._read_clock()
+        """CPU time of the program until now.
+
+        Where its clock cannot be seen from here, as under gVisor, the time that has passed: never less, as such a
+        program has one processor.
+        """
+        if not self._read_clock() and self._pid is None and self._report is None and self.started_at is not None:
+            return time.monotonic() - self.started_at
         return max(0.0, self._cpu_seconds - self._cpu_at_start)
 
     # ---- ending ---------------------------------------------------------------------------------------------------
