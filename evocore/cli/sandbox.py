@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BROKEN = 1
 UNAVAILABLE = 3
 MOST_LINES = 6
+STOPPED, OPEN, NOT_STOPPED = "stopped", "not promised", "NOT STOPPED"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -94,19 +95,17 @@ def report(found: Report) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for result in found.results:
         table.add_row(_word(result), result.attack, _told(named[result.attack], result))
-    n_open = sum(bool(result.through) for result in found.results)
-    n_broken = sum(not result.is_stopped for result in found.results)
-    n_stopped = len(found.results) - n_open - n_broken
-    counts = f"{n_stopped} of {len(found.results)} attacks stopped"
-    counts += f", {n_open} not promised to be stopped" if n_open else ""
-    counts += f", {n_broken} NOT STOPPED" if n_broken else ""
+    words = [_word(result) for result in found.results]
+    counts = f"{words.count(STOPPED)} of {len(words)} attacks stopped"
+    for word in (OPEN, NOT_STOPPED):
+        counts += f", {words.count(word)} {word}" if word in words else ""
     return Group(Text(f"{found.tier}"), table, Text(f"{found.tier}: {counts}\n"))
 
 
 def _word(result: Result) -> str:
     if not result.is_stopped:
-        return "NOT STOPPED"
-    return "not promised" if result.through else "stopped"
+        return NOT_STOPPED
+    return OPEN if result.through else STOPPED
 
 
 def _told(attack: Attack, result: Result) -> str:

@@ -24,7 +24,7 @@ def optimize(problem, start, seed, deadline, offer):
 
 
 def read(path):
-    file = os.open(path, os.O_RDONLY)
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     content = os.read(file, 4096)
     os.close(file)
     for found in re.findall(rb"evocore-secret-[0-9a-f]+", content):
