@@ -17,7 +17,7 @@ EVOCORE = Path(sys.executable).with_name("evocore")
 PROBLEM = "third-autocorrelation-inequality"
 
 
-def evocore(*arguments, cwd, file_bytes=None):
+def evocore(*arguments, cwd, file_bytes=None, **environment):
     """Run a command; with `file_bytes`, no file of it or of what it starts may grow beyond that."""
 
     def limit():
@@ -32,6 +32,7 @@ def evocore(*arguments, cwd, file_bytes=None):
         timeout=120,
         check=False,
         preexec_fn=limit,
+        env={**os.environ, **environment},
     )
 
 
@@ -43,20 +44,26 @@ def one_line(result, code, *words):
         assert word in told[0]
 
 
-def goes_on(run, cwd):
-    before = [event for event in read_ledger(run / "ledger.jsonl") if event.kind == "discovery"]
+def one_more(run, cwd):
+    """Let a run make one more evaluation."""
     config = RunConfig.from_toml(run / "config.toml").changed(max_evaluations=1)
     (run / "config.toml").write_text(config.to_toml())
     result = evocore("resume", run, "--json", cwd=cwd)
     assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def goes_on(run, cwd):
+    before = [event for event in read_ledger(run / "ledger.jsonl") if event.kind == "discovery"]
+    told = one_more(run, cwd)
     after = [event for event in read_ledger(run / "ledger.jsonl") if event.kind == "discovery"]
     assert after[: len(before)] == before
-    assert json.loads(result.stdout.splitlines()[-1])["best"]["arena_score"] <= before[-1].data["arena_score"]
+    assert told["best"]["arena_score"] <= before[-1].data["arena_score"]
 
 
 def test_a_ledger_that_cannot_grow_stops_the_run_in_order(tmp_path):
     run = tmp_path / "run"
-    result = evocore("run", PROBLEM, "--budget", "1m", "--out", run, "--quiet", cwd=tmp_path, file_bytes=20_000)
+    result = evocore("run", PROBLEM, "--budget", "1m", "--out", run, "--quiet", cwd=tmp_path, file_bytes=40_000)
     one_line(result, 3, "file too large", f"evocore resume {run}")
     assert any(event.kind == "discovery" for event in read_ledger(run / "ledger.jsonl"))
     assert not list(run.rglob("*.part"))
@@ -93,6 +100,33 @@ def test_a_full_disk_stops_the_run_in_order_and_room_lets_it_go_on(tmp_path, mou
     assert any(event.kind == "discovery" for event in read_ledger(run / "ledger.jsonl"))
     subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
     goes_on(run, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or os.getuid() != 0, reason="mounting a file system needs root")
+@pytest.mark.parametrize("pages", [4, 14, 60])
+def test_a_disk_that_is_full_at_any_moment_loses_nothing(tmp_path, mounted, pages):
+    disk = mounted(f"size={4 * pages}k")
+    run = disk / "run"
+    result = evocore("run", PROBLEM, "--budget", "1m", "--out", run, "--quiet", cwd=tmp_path)
+    assert result.returncode in (2, 3)
+    one_line(result, result.returncode, "no space left on device")
+    assert not list(run.rglob("*.part"))
+    subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
+    if result.returncode == 3:
+        one_line(result, 3, f"evocore resume {run}")
+        before = read_ledger(run / "ledger.jsonl")
+        one_more(run, tmp_path)
+        assert read_ledger(run / "ledger.jsonl")[: len(before)] == before
+
+
+@pytest.mark.skipif(shutil.which("mount") is None or os.getuid() != 0, reason="mounting a file system needs root")
+def test_a_full_temporary_folder_is_one_line_and_the_run_goes_on_with_another(tmp_path, mounted):
+    disk = mounted("size=4k,nr_inodes=3")
+    (disk / "full").touch()
+    run = tmp_path / "run"
+    result = evocore("run", PROBLEM, "--budget", "1m", "--out", run, "--quiet", cwd=tmp_path, TMPDIR=str(disk))
+    one_line(result, 3, "space left on device", str(disk), f"evocore resume {run}")
+    one_more(run, tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("mount") is None or os.getuid() != 0, reason="mounting a file system needs root")
