@@ -124,6 +124,15 @@ def upper(value: Exact | float) -> Fraction | float:
     return value.hi if isinstance(value, Enclosure) else value
 
 
+def _is_less(a: Fraction | float, b: Fraction | float) -> bool:
+    """Whether a < b, exactly. Rounding to doubles keeps the order, so only equal doubles need the fractions."""
+    try:
+        x, y = float(a), float(b)
+    except OverflowError:
+        return bool(a < b)
+    return bool(x < y if x != y else a < b)
+
+
 def to_float(value: Exact | float) -> float:
     """Return the nearest double, infinite where the value is beyond all of them; the middle of an enclosure."""
     try:
@@ -425,8 +434,8 @@ class Problem:
     def better(self, a: Exact | float, b: Exact | float) -> bool:
         """Tell whether a is proven to be strictly better than b; False where two enclosures overlap."""
         if self.direction == "minimize":
-            return bool(upper(a) < lower(b))
-        return bool(lower(a) > upper(b))
+            return _is_less(upper(a), lower(b))
+        return _is_less(upper(b), lower(a))
 
     @property
     def best_reference(self) -> Reference | None:

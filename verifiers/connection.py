@@ -169,8 +169,9 @@ class Connection:
 
     def _exchange(self, frame: bytes, deadline: float) -> dict[str, Any]:
         self._send(frame, deadline)
+        asked = hashlib.sha256(frame).digest()  # while the other process works
         header, body = frames.read(lambda n: self._receive(n, deadline))
-        seal.check(self._key, hashlib.sha256(frame).digest(), body, header.get("seal"))
+        seal.check(self._key, asked, body, header.get("seal"))
         if self._incoming:
             raise frames.FrameError(f"expected one reply, got {len(self._incoming)} bytes behind it")
         return _reply(body)
@@ -203,7 +204,7 @@ class Connection:
 def _reply(body: bytes) -> dict[str, Any]:
     """Read a sealed reply: an answer, or the kind and the message of an error."""
     try:
-        reply = json.loads(body)
+        reply = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
         raise frames.FrameError(f"expected JSON in a reply, got {body[:40]!r}: {error}") from None
     match reply:

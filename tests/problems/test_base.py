@@ -200,6 +200,24 @@ def test_better_is_strict_and_needs_proof(spread):
     assert not spread.better(math.nan, half)
 
 
+near = st.tuples(
+    st.floats(allow_nan=False) | st.sampled_from([0.1, 0.3, 1e308, 5e-324, -0.0]),
+    st.sampled_from([0, 1, -1]).map(lambda n: Fraction(n, 10**40)) | st.just(Fraction(10) ** 400),
+)
+
+
+@given(near, near)
+def test_better_is_exact_whatever_floats_say(a, b):
+    """Values that differ by less than doubles do, and such as no double holds."""
+    for left in _forms(*a):
+        for right in _forms(*b):
+            assert Spread().better(left, right) == (left < right)
+
+
+def _forms(value, offset):
+    return [value] if math.isinf(value) else [value, Fraction(value) + offset]
+
+
 def test_better_follows_the_direction(second):
     assert second.better(Fraction(2, 3), Fraction(1, 3))
     assert second.better(Enclosure(Fraction(2, 3), Fraction(1)), 0.5)

@@ -1,0 +1,578 @@
+"""What an isolated evaluation costs, and what it survives: `python -m evocore.bench.bench_sandbox --peers PYTHON`.
+
+The evaluators of OpenEvolve, ShinkaEvolve and GEPA get the same program in the same run, called as they document it
+(`bench/peer_evaluators.py`), from an environment of their own whose interpreter `--peers` names; without one they are
+named as missing. Before anything is timed, all must give the same score.
+
+S1  a trivial NumPy program: processor time of all processes together, and programs a second on all cores. Ours: forked
+    from the warm runner, confined, its hand-in scored exactly by the verifier process.
+S2  a hand-in of 600 values of Erdős' problem, from offer to sealed reply, that floats reject.
+S3  the same, each strictly better than the one before: sealed exact verdicts.
+S4  eight faults: how many each survives, which takes the right verdict in time, nothing left behind, bounded memory in
+    the controller, and the next honest program scored as before.
+S5  `--evaluations N`, and nothing else: memory, open files and processes of the controller over N evaluations.
+
+Times of a busy machine are longer, processor times somewhat so; the load is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evocore.bench import peer_evaluators, timing
+from evocore.problems import problem as find
+from evocore.sandbox import Limits, Status, linux, offered_tier, open_sandbox
+from evocore.tasks import OptimizerTask, attempt
+from evocore.verifiers import Verifier
+from evocore.verifiers.arrays import encode
+
+LIMIT_SECONDS = float(peer_evaluators.LIMIT_SECONDS)
+LATE_SECONDS = 5.0  # a busy machine; the claim itself, limit + 1 s, is what the tests hold
+MEMORY_BYTES = 1 << 30
+CONTROLLER_GROWTH_BYTES = 64 << 20
+OURS = "evocore"
+MARK = "evocore-bench-survivor"
+
+PROBLEM = '''
+"""Numbers whose autoconvolution is flat: twice their count times its maximum, over the square of their sum."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from evocore.errors import InvalidConstruction
+from evocore.problems import ExactResult, Problem
+
+
+class Flat(Problem):
+    slug = "flat-autoconvolution"
+    title = "A flat autoconvolution"
+    statement = "Give positive numbers; 2 n max(x * x) / (sum x)^2 is to be small."
+    direction = "minimize"
+    target = 1.0
+    max_length, default_size = 1000, 3
+
+    def score(self, x):
+        if (x <= 0).any():
+            raise InvalidConstruction(f"expected positive numbers, got {x.min()}")
+        return float(2 * len(x) * np.max(np.convolve(x, x)) / np.sum(x) ** 2)
+
+    def exact(self, x):
+        values = [Fraction(v) for v in x.tolist()]
+        if min(values) <= 0:
+            return ExactResult.invalid("a number is not positive")
+        n = len(values)
+        sums = [sum(values[i] * values[k - i] for i in range(max(0, k - n + 1), min(k, n - 1) + 1))
+                for k in range(2 * n - 1)]
+        return ExactResult(2 * n * max(sums) / sum(values) ** 2)
+
+
+problem = Flat()
+'''
+BUILT_IN = "third-autocorrelation-inequality"  # scored by the same formula
+START = np.array([1.0, 2.0, 1.0])
+
+
+def program(body: str) -> str:
+    """Write a program: `body` may do anything before it returns the numbers."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    head = "import os, subprocess, sys\nimport numpy as np\n\n"
+    signature = "def optimize(problem=None, start=None, seed=0, deadline=0.0, offer=None):\n"
+    return f"{head}{signature}{lines}    return np.array([1.0, 1.25, 1.0])\n"
+
+
+HONEST = program("x = np.linspace(0.0, 1.0, 100)\nfloat(np.max(np.convolve(x, x)))")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A program that misbehaves, and whether it may have a score all the same."""
+
+    letter: str
+    title: str
+    body: str
+    may_score: bool
+
+
+# `sentinel` and `evaluator` stand for a file of the user's, and for the file that scores.
+FAULTS = (
+    Fault("a", "loops for ever", "while True:\n    pass", False),
+    Fault("b", "reserves 8 GB", "return np.zeros(2**30)[:3] + [1.0, 1.25, 1.0]", False),
+    Fault("c", "os._exit(0)", "os._exit(0)", False),
+    Fault(
+        "d",
+        "writes outside, edits the evaluator",
+        "for name, text in (({sentinel!r}, 'was here'), ({evaluator!r}, {forgery!r})):\n"
+        "    try:\n        with open(name, 'a') as file:\n            file.write(text)\n"
+        "    except OSError:\n        pass",
+        True,
+    ),
+    Fault(
+        "e",
+        "patches NumPy",
+        "np.max = np.amax = lambda *a, **k: -1e9\nnp.convolve = lambda *a, **k: np.full(3, -1e9)\n"
+        "np.sum = lambda *a, **k: 1e-9",
+        True,
+    ),
+    Fault("f", "prints 100 MB", "for _ in range(100):\n    print('x' * 2**20)", True),
+    Fault("g", "NaN and infinity", "return np.array([np.nan, np.inf, 1.0])", False),
+    Fault(
+        "h",
+        "leaves a process",
+        "command = [sys.executable, '-c', 'import time; time.sleep(600)', {mark!r}]\n"
+        "try:\n    subprocess.Popen(command, start_new_session=True)\nexcept OSError:\n    pass",
+        True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an evaluator says about a program: a score or none, and what it cost."""
+
+    score: float | None
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    error: str | None = None
+
+
+class Gone(Exception):
+    """The evaluator's process has ended, or says nothing any more."""
+
+
+# ---- ours -------------------------------------------------------------------------------------------------------
+
+
+class Ours:
+    """Sandbox, verifier and a task, as a run has them.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where a problem of one's own is written, so that there is a file to attack; the built-in one otherwise.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.version = timing.machine(("evocore-engine",))["versions"]["evocore-engine"]
+        place: str = BUILT_IN
+        if folder is not None:
+            self.evaluator = folder / "problem.py"
+            self.evaluator.write_text(PROBLEM)
+            place = str(folder)
+        self.forgery = "\nproblem.score = lambda x: -1e9\n"
+        self.limit_seconds = LIMIT_SECONDS
+        self._open = ExitStack()
+        self.verifier = self._open.enter_context(Verifier(place))
+        self._sandbox = self._open.enter_context(open_sandbox(offered_tier(None)))
+        self.tier = self._sandbox.tier
+        self._number = iter(range(sys.maxsize))
+        limits = Limits(wall_seconds=LIMIT_SECONDS, cpu_seconds=LIMIT_SECONDS, memory_bytes=MEMORY_BYTES)
+        exact = self.verifier.verify(place, START).exact_score
+        if exact is None:
+            raise AssertionError("expected an exact score of the start, got none")
+        self._task = OptimizerTask(place, "cold", START, exact, 1.0, 1e-4, "log", LIMIT_SECONDS, limits)
+
+    def evaluate(self, source: str) -> Answer:
+        """Make one attempt; its score is the exact one of the best hand-in."""
+        begun, used = time.monotonic(), self.cpu_seconds()
+        done = attempt(source, self._task, 0, self.verifier, self._sandbox, key=f"a{next(self._number)}")
+        has_score = done.status is Status.OK and done.best_buffer is not None
+        score = float(done.best_exact) if has_score else None
+        return Answer(score, time.monotonic() - begun, self.cpu_seconds() - used, resident_bytes(), done.detail or None)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of controller, verifier, and the runners with all programs that have ended."""
+        runners = [pid for pid in linux.children(os.getpid()) if pid != self.verifier.pid]
+        return time.process_time() + linux.cpu_seconds(self.verifier.pid) + sum(map(_with_children, runners))
+
+    def close(self) -> None:
+        """End all of it."""
+        self._open.close()
+
+
+def _with_children(pid: int) -> float:
+    """Processor time of a process and of the children that it has waited for."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def resident_bytes() -> int:
+    """Memory that this process holds now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- the others -------------------------------------------------------------------------------------------------
+
+
+class Peer:
+    """Another framework's evaluator, in a process of its own with the peers' interpreter."""
+
+    def __init__(self, name: str, python: str, folder: Path) -> None:
+        self.name = name
+        self.evaluator = folder / peer_evaluators.FILES[name]
+        self.forgery = "\ndef score(values):\n    return -1e9\n"
+        self.limit_seconds = LIMIT_SECONDS + (peer_evaluators.START_SECONDS if name == "ShinkaEvolve" else 0)
+        script = Path(peer_evaluators.__file__)
+        self._noise = folder / "stdout"
+        self._process = subprocess.Popen(
+            [python, "-P", str(script), name, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            start_new_session=True,
+        )
+        self._lines: list[bytes] = []
+        self._is_new = threading.Condition()
+        self.n_bytes = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.version = self._next(300.0).get("version")
+
+    def _listen(self) -> None:
+        """Take the answers; anything else on the framework's stdout is what programs printed there."""
+        stream = self._process.stdout
+        for line in iter(stream.readline, b"") if stream else ():
+            with self._is_new:
+                self.n_bytes += len(line)
+                if len(line) < 4096:
+                    self._lines.append(line)
+                self._is_new.notify()
+        with self._is_new:
+            self._lines.append(b"")
+            self._is_new.notify()
+
+    def _next(self, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        with self._is_new:
+            while True:
+                while not self._lines:
+                    if not self._is_new.wait(deadline - time.monotonic()):
+                        raise Gone("no answer")
+                line = self._lines.pop(0)
+                if not line:
+                    raise Gone("its process has ended")
+                with suppress(ValueError):
+                    told = json.loads(line)
+                    if isinstance(told, dict) and told.keys() & {"score", "version"}:
+                        return told
+
+    def evaluate(self, source: str) -> Answer:
+        """Have one program evaluated."""
+        stdin = self._process.stdin
+        if stdin is None:
+            raise Gone("no pipe")
+        try:
+            stdin.write(json.dumps({"source": source}).encode() + b"\n")
+            stdin.flush()
+        except OSError as error:
+            raise Gone(str(error)) from error
+        told = self._next(self.limit_seconds + 60.0)
+        score = None if told["score"] is None else float(told["score"])
+        return Answer(score, told["seconds"], told["cpu_seconds"], told["peak_bytes"], told["error"])
+
+    def close(self) -> None:
+        """End it, with everything that it started."""
+        for pid in [*linux.descendants(self._process.pid), self._process.pid]:
+            linux.kill(pid)
+        self._process.wait()
+
+
+# ---- S4: faults -------------------------------------------------------------------------------------------------
+
+
+def survives(fault: Fault, evaluator: Ours | Peer, folder: Path) -> tuple[bool, str]:
+    """Let an evaluator meet a fault between two honest programs; say whether all was as it should be, or what was not.
+
+    Parameters
+    ----------
+    fault : Fault
+    evaluator : Ours or Peer
+        Started for this, as the fault may be its last.
+    folder : Path
+        For a file that no program has a right to.
+    """
+    sentinel = folder / "sentinel"
+    sentinel.write_text("untouched")
+    if not evaluator.evaluator.exists():
+        evaluator.evaluator.write_text("")
+    content = evaluator.evaluator.read_bytes()
+    mark = f"{MARK}-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    names = {"sentinel": str(sentinel), "evaluator": str(evaluator.evaluator), "forgery": evaluator.forgery}
+    source = program(fault.body.format(mark=mark, **names))
+    wrong = []
+    try:
+        before = evaluator.evaluate(HONEST)
+        done = evaluator.evaluate(source)
+        wrong += [f"score {done.score!r}"] * (not _is_right(fault, done.score, before.score))
+        wrong += [f"verdict after {done.seconds:.0f} s"] * (done.seconds > evaluator.limit_seconds + LATE_SECONDS)
+        wrong += ["its memory grew"] * (done.peak_bytes - before.peak_bytes > CONTROLLER_GROWTH_BYTES)
+        after = evaluator.evaluate(HONEST)
+        wrong += [f"next honest program: {after.score!r}"] * (after.score != before.score)
+    except Gone as error:
+        wrong.append(str(error))
+    if isinstance(evaluator, Peer):
+        wrong += [f"{evaluator.n_bytes >> 20} MB on its own stdout"] * (evaluator.n_bytes > 1 << 20)
+    wrong += ["wrote outside"] * (sentinel.read_text() != "untouched")
+    wrong += ["evaluator edited"] * (evaluator.evaluator.read_bytes() != content)
+    left = list(_marked(mark))
+    wrong += ["process left"] * bool(left)
+    for pid in left:
+        linux.kill(pid)
+    return not wrong, ", ".join(wrong)
+
+
+def _is_right(fault: Fault, score: float | None, honest: float | None) -> bool:
+    if score is None:
+        return True
+    return fault.may_score and honest is not None and math.isclose(score, honest, rel_tol=1e-12)
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Processes with the mark among their arguments."""
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
+                yield int(entry.name)
+
+
+def faults(peers: Sequence[str], python: str, folder: Path, letters: str) -> dict[str, dict[str, str]]:
+    """What each evaluator does with each fault: an empty text where it survives, or what went wrong."""
+    found: dict[str, dict[str, str]] = {}
+    for fault in (one for one in FAULTS if one.letter in letters):
+        for name in (OURS, *peers):
+            place = folder / f"{fault.letter}-{name}"
+            place.mkdir()
+            _say(f"{fault.letter} {fault.title}: {name}")
+            (place / "scoring").mkdir()
+            evaluator = Ours(place / "scoring") if name == OURS else Peer(name, python, place / "scoring")
+            try:
+                found.setdefault(name, {})[fault.letter] = survives(fault, evaluator, place)[1]
+            finally:
+                evaluator.close()
+    return found
+
+
+# ---- S1: cost ---------------------------------------------------------------------------------------------------
+
+
+def costs(peers: Sequence[str], python: str, folder: Path, *, rounds: int, count: int) -> dict[str, dict[str, Any]]:
+    """Evaluate the honest program in turns: processor and wall milliseconds each, medians over the rounds."""
+    evaluators: dict[str, Ours | Peer] = {OURS: Ours()}
+    try:
+        for name in peers:
+            (folder / name).mkdir()
+            evaluators[name] = Peer(name, python, folder / name)
+        scores = {name: one.evaluate(HONEST).score for name, one in evaluators.items()}
+        for name, score in scores.items():
+            if score is None or not math.isclose(score, scores[OURS] or math.nan, rel_tol=1e-12):
+                raise AssertionError(f"expected all evaluators to give one score, got {scores} (see {name})")
+        samples: dict[str, list[tuple[float, float]]] = {name: [] for name in evaluators}
+        for _ in range(rounds):
+            for name, one in evaluators.items():
+                _say(f"S1 {name}")
+                samples[name].append(_threaded(one, count) if isinstance(one, Ours) else _one_by_one(one))
+    finally:
+        for one in evaluators.values():
+            one.close()
+    return {
+        name: {
+            "version": evaluators[name].version,
+            "cpu_ms": 1000 * statistics.median(cpu for cpu, _ in pairs),
+            "a_second": 1 / statistics.median(wall for _, wall in pairs),
+        }
+        for name, pairs in samples.items()
+    }
+
+
+def _threaded(ours: Ours, count: int) -> tuple[float, float]:
+    """Processor and wall seconds a program, as many at a time as there are cores."""
+    begun, used = time.monotonic(), ours.cpu_seconds()
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for answer in pool.map(ours.evaluate, [HONEST] * count):
+            if answer.score is None:
+                raise AssertionError(f"expected a score, got none: {answer.error}")
+    return (ours.cpu_seconds() - used) / count, (time.monotonic() - begun) / count
+
+
+def _one_by_one(peer: Peer) -> tuple[float, float]:
+    answers = [peer.evaluate(HONEST) for _ in range(3 if peer.name != "ShinkaEvolve" else 1)]
+    return (statistics.mean(a.cpu_seconds for a in answers), statistics.mean(a.seconds for a in answers))
+
+
+# ---- S2, S3: hand-ins -------------------------------------------------------------------------------------------
+
+
+def hand_ins(count: int) -> dict[str, dict[str, float]]:
+    """Hand in constructions of 600 values, one after the other: those that floats reject, and improvements."""
+    name, n = "erdos-min-overlap", 600
+    erdos, rng = find(name), np.random.default_rng(0)
+    first = erdos.start(n, 0)
+    last = erdos.project(np.clip(0.5 + 0.35 * np.cos(2 * np.pi * ((np.arange(n) + 0.5) / n - 0.5)), 0.0, 1.0))
+    rejected = [encode(erdos.project(np.clip(first + rng.normal(0.0, 0.05, n), 0.0, 1.0))) for _ in range(100)]
+    better, best = [], math.inf
+    for step in np.linspace(0.0, 1.0, count + 1)[1:]:
+        x = erdos.project(first + (last - first) * step)
+        score = erdos.fast(x)
+        if score < best - 1e-9:
+            best = score
+            better.append(encode(x))
+    found = {}
+    for label, start, buffers in (
+        ("rejected", last, [rejected[i % len(rejected)] for i in range(count)]),
+        ("exact", first, better),
+    ):
+        with Verifier(name) as verifier:
+            verifier.restore_run(name, start)
+            verifier.open_attempt("a", name, start)
+            begun, used = time.monotonic(), time.process_time() + linux.cpu_seconds(verifier.pid)
+            replies = [verifier.offer("a", name, buffer) for buffer in buffers]
+            seconds = time.monotonic() - begun
+            cpu = time.process_time() + linux.cpu_seconds(verifier.pid) - used
+        expected = (False, True) if label == "rejected" else (True, False)
+        if any((r.improved_attempt, r.verdict is None and r.score is not None) != expected for r in replies[1:]):
+            raise AssertionError(f"expected every hand-in to be {label}, got another reply")
+        found[label] = {"n": len(buffers), "a_second": len(buffers) / seconds, "cpu_us": 1e6 * cpu / len(buffers)}
+    return found
+
+
+# ---- S5: leaks --------------------------------------------------------------------------------------------------
+
+
+def leaks(evaluations: int) -> list[dict[str, int]]:
+    """Make so many evaluations in one process; what it holds at the beginning and after every twentieth of them."""
+    ours = Ours()
+    samples: list[dict[str, int]] = []
+    try:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            done = 0
+            while True:
+                samples.append(_held(ours, done))
+                _say(json.dumps(samples[-1]))
+                if done >= evaluations:
+                    return samples
+                batch = min(max(1, evaluations // 20), evaluations - done)
+                for answer in pool.map(ours.evaluate, [HONEST] * batch):
+                    if answer.score is None:
+                        raise AssertionError(f"expected a score, got none: {answer.error}")
+                done += batch
+    finally:
+        ours.close()
+
+
+def _held(ours: Ours, done: int) -> dict[str, int]:
+    time.sleep(1.0)  # a runner that has had its jobs ends by itself
+    verifier = Path(f"/proc/{ours.verifier.pid}/statm").read_text().split()[1]
+    return {
+        "evaluations": done,
+        "memory_kb": resident_bytes() >> 10,
+        "verifier_kb": int(verifier) * os.sysconf("SC_PAGE_SIZE") >> 10,
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "threads": len(os.listdir("/proc/self/task")),
+        "processes": len(linux.descendants(os.getpid())),
+    }
+
+
+def is_flat(samples: Sequence[dict[str, int]]) -> bool:
+    """Whether, after a first quarter to warm up in, nothing grew: memory by less than 5 %, the rest not at all."""
+    warm = [one for one in samples if 4 * one["evaluations"] >= samples[-1]["evaluations"]]
+    first, last = warm[0], warm[-1]
+    steady = all(last[name] <= first[name] for name in ("descriptors", "threads", "processes"))
+    return steady and all(last[name] <= 1.05 * first[name] for name in ("memory_kb", "verifier_kb"))
+
+
+# ---- all of it --------------------------------------------------------------------------------------------------
+
+
+def _say(words: str) -> None:
+    if sys.stderr.isatty():
+        print(words, file=sys.stderr)
+
+
+def installed(python: str) -> list[str]:
+    """The peers that an interpreter has."""
+    code = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n)])"
+    modules = {"openevolve": "OpenEvolve", "shinka": "ShinkaEvolve", "gepa": "GEPA"}
+    done = subprocess.run([python, "-P", "-c", code, *modules], capture_output=True, text=True, check=True)
+    return [modules[name] for name in done.stdout.split()]
+
+
+def text(report: dict[str, Any]) -> str:
+    """Write a report as Markdown."""
+    at = report["machine"]
+    lines = [f"{at['cpu']}, {at['n_cpus']} cores, load {at['load']}; Python {at['python']}", ""]
+    if "leaks" in report:
+        names = list(report["leaks"][0])
+        lines += [f"| {' | '.join(names)} |", "|--" * len(names) + "|"]
+        lines += [f"| {' | '.join(str(one[name]) for name in names)} |" for one in report["leaks"]]
+        return "\n".join([*lines, "", "flat" if is_flat(report["leaks"]) else "NOT flat"])
+    lines += ["| id | what | reach | measured |", "|--|--|--|--|"]
+    for name, cost in report["costs"].items():
+        goal = f"at most 15 ms CPU, at least 50 a second (tier {report['tier']})" if name == OURS else ""
+        measured = f"{cost['cpu_ms']:.3g} ms CPU, {cost['a_second']:.3g} a second"
+        lines.append(f"| S1 | trivial program: {name} {cost['version']} | {goal} | {measured} |")
+    for row, label, least in (("S2", "rejected", 5000), ("S3", "exact", 1000)):
+        got = report["hand_ins"][label]
+        measured = f"{got['a_second']:.0f} a second, {got['cpu_us']:.0f} µs CPU"
+        lines.append(f"| {row} | hand-in, 600-point Erdős, {label} | at least {least} a second | {measured} |")
+    for name, cells in report["faults"].items():
+        told = "; ".join(f"({letter}) {wrong}" for letter, wrong in cells.items() if wrong)
+        goal = "all" if name == OURS else ""
+        measured = f"{sum(not wrong for wrong in cells.values())} of {len(cells)}{': ' * bool(told)}{told}"
+        lines.append(f"| S4 | faults survived: {name} | {goal} | {measured} |")
+    lines += ["", *(f"({fault.letter}) {fault.title}" for fault in FAULTS)]
+    if report["missing"]:
+        lines += ["", f"Not installed: {', '.join(report['missing'])}; name an interpreter that has them with --peers."]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print. Exit code 1 where a fault was not survived, or something grew."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="interpreter that has the peers")
+    parser.add_argument("--evaluations", type=int, metavar="N", help="S5 alone, over N evaluations")
+    parser.add_argument("--quick", action="store_true", help="one round, fewer programs and hand-ins")
+    parser.add_argument("--faults", default="abcdefgh", metavar="LETTERS", help="only these faults")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    report: dict[str, Any] = {"machine": timing.machine()}
+    with tempfile.TemporaryDirectory(prefix="evocore-bench-") as name:
+        folder = Path(name)
+        if options.evaluations is not None:
+            report["leaks"] = leaks(options.evaluations)
+            has_failed = not is_flat(report["leaks"])
+        else:
+            peers = installed(options.peers)
+            report["tier"] = str(offered_tier(None))
+            report["missing"] = [one for one in peer_evaluators.PEERS if one not in peers]
+            count = 40 if options.quick else 200
+            report["costs"] = costs(peers, options.peers, folder, rounds=1 if options.quick else 3, count=count)
+            report["hand_ins"] = hand_ins(500 if options.quick else 4000)
+            report["faults"] = faults(peers, options.peers, folder, options.faults)
+            has_failed = any(report["faults"][OURS].values())
+    print(json.dumps(report, indent=1) if options.json else text(report))
+    return int(has_failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
