@@ -103,7 +103,7 @@ class Targets:
     def _plant(self) -> None:
         """Make a run's folder, a held-out one, and one that everybody may write."""
         self._tree.chmod(0o755)
-        for name, mode in (("run", 0o755), ("held-out", 0o700), ("open", 0o777), ("path", 0o755)):
+        for name, mode in (("run", 0o755), ("held-out", 0o700), ("open", 0o777)):
             folder = self._tree / name
             folder.mkdir()
             folder.chmod(mode)
