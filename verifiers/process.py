@@ -179,6 +179,7 @@ def _lock_down() -> str:
     with suppress(SandboxUnavailable):  # another system or processor, or a kernel without the one or the other
         lockdown.check_machine()
         lockdown.forgo_privileges()
+        lockdown.forgo_powers()
         with suppress(SandboxUnavailable):  # the filter alone leaves no call that takes a path or an address
             rules = lockdown.Ruleset()
             rules.enforce()

@@ -38,6 +38,7 @@ class Lock:
 
     def close(self) -> None:
         """Lock this process in, for good. It has forgone privileges before."""
+        lockdown.forgo_powers()
         lockdown.hide_memory()
         self.ruleset.enforce()
         self.ruleset.close()

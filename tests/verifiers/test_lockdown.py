@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -345,6 +346,19 @@ def test_memory_is_hidden():
 
     assert in_child(act, lambda: None) == 1
     assert in_child(act, lockdown.hide_memory) == 0
+
+
+def test_root_is_left_with_reading_alone():
+    def act():
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return [int(line.split()[1], 16) for line in lines if line.startswith(("CapPrm", "CapEff"))]
+
+    held = in_child(act, lambda: None)[0]
+    assert in_child(act, lockdown.forgo_powers) == [held & 4] * 2  # CAP_DAC_READ_SEARCH
+    if os.geteuid() == 0:
+        with_powers = in_child(lambda: errno_of(9, 0, 4096, 3, 0x32, -1, 0), lambda: None)  # mmap of address 0
+        assert with_powers == 0 or not held & 1 << 17
+        assert in_child(lambda: errno_of(9, 0, 4096, 3, 0x32, -1, 0), lockdown.forgo_powers) == 1
 
 
 # ---- other machines ----------------------------------------------------------------------------------------------

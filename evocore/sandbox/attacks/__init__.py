@@ -250,6 +250,7 @@ ATTACKS = (
     Attack("raise_limits", (36,)),
     Attack("take_priority", (36, 65), OK, None),
     Attack("undo_protection", (36,), OK, None),
+    Attack("use_powers_of_root", (36, 65)),
     # sources
     Attack("source_of_megabytes", (48,), INVALID, text=_megabytes),
     Attack("source_of_parentheses", (48,), INVALID, text=_parentheses),
