@@ -8,6 +8,7 @@ no home, no run, no stored construction, none of the controller's or the verifie
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -99,7 +100,8 @@ def visible() -> list[str]:
     for name in ("evocore", "evocore.verifiers", "evocore.problems", "evocore.kernels"):
         spec = importlib.util.find_spec(name)
         paths += spec.submodule_search_locations or () if spec else ()
-    return [*paths, "/etc/alternatives"]  # where Debian's libraries are links to
+    # Where packages are links, and where Debian's libraries are links to.
+    return [*paths, *map(os.path.realpath, paths), "/etc/alternatives"]
 
 
 def _native(folder: Path) -> Iterator[tuple[Path, int]]:

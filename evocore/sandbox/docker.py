@@ -19,6 +19,7 @@ from evocore.errors import SandboxUnavailable
 from evocore.sandbox import docker_image
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
 from evocore.sandbox.docker_container import Plan, RunnerContainer, engine, new_label, sweep
+from evocore.sandbox.docker_runner import SCRATCH
 from evocore.sandbox.process import ProcessSandbox
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import ControlledRunner
@@ -74,6 +75,8 @@ class DockerSandbox(ProcessSandbox):
         supervisor.start()
         self._supervisor = supervisor
         self._finalizer = weakref.finalize(self, ContainerSupervisor.close, supervisor)
+
+    _scratch = SCRATCH
 
     def run(
         self,

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evocore.errors import SandboxUnavailable
 from evocore.sandbox.base import Status, environment
 from evocore.sandbox.docker_image import NOBODY
-from evocore.sandbox.docker_runner import DOOR, LOCKED, SOCKET
-from evocore.sandbox.namespaces import SCRATCH
+from evocore.sandbox.docker_runner import DOOR, LOCKED, SCRATCH, SOCKET
 from evocore.sandbox.request import Request
 from evocore.sandbox.runner_process import EXIT_SECONDS, ControlledRunner
 from evocore.sandbox.tries import Tail, Try

@@ -22,6 +22,7 @@ from evocore.verifiers.lockdown import hide_memory
 
 DOOR = "/run/evocore"
 SOCKET = "jobs"
+SCRATCH = "/tmp"
 LOCKED = "locked"  # the argument that says: programs follow each other, and each has to be locked down
 LOOK_MS = 5
 _MANY_TASKS = 1 << 20  # the engine counts those of this container; the user's may be in several

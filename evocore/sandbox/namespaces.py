@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-SCRATCH = "/tmp"
+SCRATCH = "/run/evocore-scratch"
 _SCRATCH_OPTIONS = "size=64m,nr_inodes=4096,mode=0700"
 NOBODY = 65534
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 
 from evocore.errors import ConfigError, SandboxUnavailable
+from evocore.sandbox import namespaces
 from evocore.sandbox.base import MOST_SOURCE_BYTES, Job, Limits, Offer, Outcome, Status, Tier
-from evocore.sandbox.namespaces import SCRATCH
 from evocore.sandbox.request import Request, packed
 from evocore.sandbox.supervisor import Supervisor
 
@@ -121,6 +121,8 @@ class ProcessSandbox:
                 self._supervisor.stop(request, "given up")
             request.clear()
 
+    _scratch = namespaces.SCRATCH  # where a runner that does not see the machine's files unpacks a problem's folder
+
     def _request(self, job: Job, limits: Limits, source: bytes) -> Request:
         if "/" not in job.problem:
             return Request(job, limits, job.problem, source, self.tier)
@@ -130,7 +132,7 @@ class ProcessSandbox:
         if folder not in self._packed:  # once for all jobs: what a problem is does not change meanwhile
             self._packed[folder] = packed(folder)
         content = self._packed[folder]
-        place = f"{SCRATCH}/problem-{hashlib.sha256(content).hexdigest()[:16]}/{folder.name}"
+        place = f"{self._scratch}/problem-{hashlib.sha256(content).hexdigest()[:16]}/{folder.name}"
         return Request(job, limits, place, source, self.tier, content)
 
     def _attend(

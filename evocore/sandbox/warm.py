@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 # What optimizer programs import, and what those parts load only when they are first called.
 LIBRARIES = (
-    "numba.np.ufunc.parallel",
     "numpy.fft",
     "numpy.linalg",
     "numpy.random",
@@ -58,6 +58,7 @@ def warm_up() -> None:
     for name in LIBRARIES:
         importlib.import_module(name)
     _forget_caches()
+    warnings.filterwarnings("ignore", "Could not obtain multiprocessing lock")  # there are no other processes
     seed_numba(0)
     x = np.linspace(0.0, 1.0, 8)
     _peak(x, x)
