@@ -56,16 +56,20 @@ def engine() -> Iterator[DockerClient]:
     host = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
     if not host.startswith("unix://"):
         raise SandboxUnavailable(f"expected a Docker engine on this machine, unix://… in DOCKER_HOST, got {host}")
-    client = None
+    silent = f"expected a Docker engine that answers at {host}, got: %s; {INSTALL}"
     try:
         with socket.socket(socket.AF_UNIX) as probe:  # the SDK's own words are long, and it forgets a socket
             probe.connect(host.removeprefix("unix://"))
+    except OSError as error:
+        raise SandboxUnavailable(silent % error) from error
+    client = None
+    try:
         client = docker.from_env(timeout=ENGINE_SECONDS)
         yield client
     except errors.APIError as error:
         raise SandboxUnavailable(f"expected the Docker engine to do its work, got: {error}") from error
-    except (errors.DockerException, requests.RequestException, OSError) as error:
-        raise SandboxUnavailable(f"expected a Docker engine that answers at {host}, got: {error}; {INSTALL}") from error
+    except (errors.DockerException, requests.RequestException) as error:
+        raise SandboxUnavailable(silent % error) from error
     finally:
         if client is not None:
             client.close()
@@ -196,11 +200,6 @@ class RunnerContainer(ControlledRunner):
         """Process id of the runner on this side of the wall; 0 while it is not connected."""
         return self._pid
 
-    @property
-    def has_hung_up(self) -> bool:
-        """Whether it has been told to end."""
-        return self._hung_up_at is not None or self._is_killed
-
     def new_try(self, request: Request) -> Try:
         """Make a try at a request; there is no folder that its program might write to."""
         return Try(request, Path("/"))
@@ -292,10 +291,9 @@ class RunnerContainer(ControlledRunner):
                 self._let_in(door)
                 poll.unregister(door)
             if output in events:
-                chunk = os.read(output, 1 << 16)
+                frames += (chunk := _read(output))
                 if not chunk:
                     return
-                frames += chunk
                 for text in _unframe(frames):
                     self._output.add(text)
 
@@ -339,6 +337,14 @@ def _output_of(client: DockerClient, container: str) -> Iterator[int]:
     finally:
         output.close()
         connection.close()
+
+
+def _read(output: int) -> bytes:
+    """Read what is there; nothing at the end, whoever made it."""
+    try:
+        return os.read(output, 1 << 16)
+    except ConnectionError:
+        return b""
 
 
 def _unframe(frames: bytearray) -> Iterator[bytes]:

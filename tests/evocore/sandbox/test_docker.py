@@ -341,8 +341,10 @@ def test_gvisor(client, problem_folder):
 
 
 def test_the_image_holds_what_programs_import_and_nothing_of_the_verifier():
-    files = Content.of_this_installation().files
-    modules = {name.removeprefix("opt/runner/") for name in files if name.startswith("opt/runner/evocore/")}
+    base, own = (layer.files for layer in docker_image.layers())
+    assert {"usr/local/bin/python3", "opt/runner/numpy/__init__.py", "opt/runner/numba/__init__.py"} <= set(base)
+    assert any("/libc.so" in name for name in base)
+    modules = {name.removeprefix("opt/runner/") for name in own}
     assert {"evocore/sandbox/docker_runner.py", "evocore/verifiers/arrays.py", "evocore/errors.py"} <= modules
     assert any(name.startswith("evocore/kernels/_exact.") and name.endswith(".so") for name in modules)
     parts = {name.split("/")[1] for name in modules}
@@ -356,11 +358,11 @@ def test_the_digest_is_of_names_and_contents(tmp_path):
     for name, text in (("a", "1"), ("b", "2")):
         (tmp_path / name).write_text(text)
     a, b = tmp_path / "a", tmp_path / "b"
-    digests = {Content(files).digest() for files in ({"x": a}, {"x": b}, {"y": a}, {"x": a, "y": b}, {})}
+    digests = {Content(files).digest for files in ({"x": a}, {"x": b}, {"y": a}, {"x": a, "y": b}, {})}
     assert len(digests) == 5
-    before = Content({"x": a, "y": b}).digest()
+    before = Content({"x": a, "y": b}).digest
     os.utime(a, (0, 0))
-    assert Content({"y": b, "x": a}).digest() == before
+    assert Content({"y": b, "x": a}).digest == before
 
 
 def test_the_archive_is_a_tree_with_compiled_modules(tmp_path):
@@ -377,18 +379,26 @@ def test_the_archive_is_a_tree_with_compiled_modules(tmp_path):
 
 
 def test_a_missing_image_is_built_and_one_that_is_there_is_not(client, tmp_path, monkeypatch, capsys):
-    (tmp_path / "file").write_text(str(time.time_ns()))
-    content = Content({"file": tmp_path / "file"})
-    monkeypatch.setattr(docker_image, "_of_this_installation", lambda: (content, content.digest()[:16]))
+    """With contents of its own, so that nobody else's image is touched; first both layers, then the upper one alone."""
+    (tmp_path / "below").write_text(str(time.time_ns()))
+    base = Content({"below": tmp_path / "below"})
+    told = []
+    for text in ("1", "2", "2"):
+        (tmp_path / "above").write_text(text)
+        layers = (base, Content({"opt/above": tmp_path / "above"}))
+        monkeypatch.setattr(docker_image, "layers", lambda layers=layers: layers)
+        assert main(["sandbox", "build-image"]) == 0
+        told.append(capsys.readouterr())
+    names = [t.out.strip() for t in told]
     try:
-        assert main(["sandbox", "build-image"]) == 0
-        first = capsys.readouterr()
-        assert "building the image" in first.err
-        assert first.out == f"evocore-runner:{content.digest()[:16]}\n"
-        assert main(["sandbox", "build-image"]) == 0
-        assert capsys.readouterr() == (first.out, "")
-        inspected = client.api.inspect_image(first.out.strip())["Config"]
-        assert inspected["User"] == f"{NOBODY}:{NOBODY}"
-        assert inspected["Entrypoint"][-1] == "evocore.sandbox.docker_runner"
+        assert "some 20 seconds" in told[0].err
+        assert ("building" in told[1].err, "some 20 seconds" in told[1].err) == (True, False)
+        assert told[2].err == ""
+        assert names[0] != names[1] == names[2]
+        first, second = (client.api.inspect_image(name) for name in names[:2])
+        assert first["Config"]["User"] == f"{NOBODY}:{NOBODY}"
+        assert first["Config"]["Entrypoint"][-1] == "evocore.sandbox.docker_runner"
+        assert first["RootFS"]["Layers"][0] == second["RootFS"]["Layers"][0]
     finally:
-        client.api.remove_image(f"evocore-runner:{content.digest()[:16]}")
+        for name in (*dict.fromkeys(names), f"evocore-runner-base:{base.digest[:16]}"):
+            client.api.remove_image(name)
