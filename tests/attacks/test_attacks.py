@@ -1,6 +1,7 @@
 """Every attack program under every tier that this machine offers: what it gets through with, and whom it touches."""
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,12 @@ def test_every_attack_says_what_it_does():
     for attack in ATTACKS:
         assert attack.purpose.endswith((".", "best.")), attack.name
         assert len(attack.purpose) < 140
+
+
+def test_every_attack_is_named_by_a_promise():
+    text = (Path(__file__).parents[2] / "SECURITY.md").read_text()
+    named = set(re.findall("`([a-z]+(?:_[a-z0-9]+)+|backtrack|recurse)`", text))
+    assert named == {a.name for a in ATTACKS}
 
 
 # ---- the harness itself: what an attack does is seen -------------------------------------------------------------
