@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 LIMIT_SECONDS = 4
@@ -135,11 +136,11 @@ def shinka(folder: Path) -> Evaluate:
         place = folder / f"job-{time.monotonic_ns()}"
         place.mkdir()
         (place / "main.py").write_text(source)
-        job = scheduler.submit_async(str(place / "main.py"), str(place / "results"))
-        results = None
-        while results is None:
-            results = scheduler.get_job_results(job, str(place / "results"))
+        job_id = scheduler.submit_async(str(place / "main.py"), str(place / "results"))
+        job = SimpleNamespace(job_id=job_id, start_time=time.time(), generation=0)
+        while scheduler.check_job_status(job):  # which ends a job that has used up its time
             time.sleep(0.05)
+        results = scheduler.get_job_results(job_id, str(place / "results")) or {}
         if not results.get("correct", {}).get("correct"):
             return None
         return results["metrics"].get("combined_score")
