@@ -18,9 +18,11 @@ def test_ours_survives(tmp_path, letters):
 def test_an_evaluation_costs_something_and_scores(tmp_path):
     ours = Ours()
     try:
+        used = ours.cpu_seconds()
         answer = ours.evaluate(HONEST)
         assert answer.score == pytest.approx(6 * 3.5625 / 3.25**2)
-        assert 0 < answer.cpu_seconds < answer.seconds * 8
+        assert ours.cpu_seconds() > used
+        assert answer.seconds > 0
         assert ours.evaluate(program("raise ValueError")).score is None
     finally:
         ours.close()
@@ -41,7 +43,7 @@ class Naive:
         out = self.evaluator.with_name("out")
         with out.open("w") as file:  # no pipe: a process that is left would hold it
             subprocess.run(command, stdout=file, check=True, timeout=120)
-        return Answer(float(out.read_text()) + self.evaluator.read_text().count("forged"), 0.1, 0.1, 0)
+        return Answer(float(out.read_text()) + self.evaluator.read_text().count("forged"), 0.1, 0)
 
 
 def test_what_is_not_survived_is_said(tmp_path):
