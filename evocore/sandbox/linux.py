@@ -76,9 +76,10 @@ def gather_pages() -> None:
 def children(pid: int) -> list[int]:
     """Direct children of a process, by all its threads; empty where it is gone."""
     found: list[int] = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, listing.read_bytes().split())
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # a Path's glob takes five times as long, and jobs wait for it
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as listing:
+                found += map(int, listing.read().split())
     return found
 
 
