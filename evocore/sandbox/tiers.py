@@ -15,8 +15,6 @@ from evocore.errors import ConfigError, SandboxUnavailable
 from evocore.sandbox import namespaces
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Tier
 from evocore.sandbox.confinement import visible
-from evocore.sandbox.docker import DockerSandbox
-from evocore.sandbox.docker_container import engine
 from evocore.sandbox.process import ProcessSandbox
 from evocore.verifiers import lockdown
 
@@ -84,6 +82,8 @@ def check_tier(tier: Tier) -> None:
         Says what is missing.
     """
     if tier is Tier.DOCKER:
+        from evocore.sandbox.docker_container import engine  # it imports the runner, which is a program of its own
+
         with engine() as client:
             client.ping()
     elif tier is not Tier.UNSAFE:
@@ -136,6 +136,8 @@ def open_sandbox(tier: Tier) -> Sandbox:
         The machine does not offer it.
     """
     if tier is Tier.DOCKER:
+        from evocore.sandbox.docker import DockerSandbox
+
         return DockerSandbox()
     check_tier(tier)
     return ProcessSandbox(tier)
