@@ -5,6 +5,8 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObj
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 
+import numpy as np
+
 cdef extern from "hypervolume.h":
     enum:
         HV_OK
@@ -84,58 +86,73 @@ cdef object failure(int status, long n, long d):
     return _pending.pop()
 
 
+cdef bint _take(object points, object reference, Py_buffer *p, double *local) except -1:
+    """Whether both are plain float64 in C order and fit together; then p is the points' buffer and local the reference."""
+    cdef Py_buffer r
+    cdef long d, j
+    if not PyObject_CheckBuffer(points):
+        return False
+    if PyObject_GetBuffer(points, p, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
+        PyErr_Clear()
+        return False
+    if _is_plain(p, 2):
+        d = p.shape[1]
+        if p.shape[0] >= 1 and 1 <= d <= SMALL_REFERENCE and p.strides[1] == 8 and p.strides[0] == 8 * d:
+            if type(reference) is list or type(reference) is tuple:
+                if len(reference) == d:
+                    for j in range(d):
+                        item = reference[j]
+                        if not PyFloat_CheckExact(item):
+                            break
+                        local[j] = PyFloat_AS_DOUBLE(item)
+                    else:
+                        return True
+            elif PyObject_CheckBuffer(reference):
+                if PyObject_GetBuffer(reference, &r, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
+                    PyErr_Clear()
+                else:
+                    if _is_plain(&r, 1) and r.shape[0] == d and r.strides[0] == 8:
+                        for j in range(d):
+                            local[j] = (<const double *>r.buf)[j]
+                        PyBuffer_Release(&r)
+                        return True
+                    PyBuffer_Release(&r)
+    PyBuffer_Release(p)
+    return False
+
+
+cdef inline bint _is_plain(const Py_buffer *p, int ndim) noexcept:
+    return p.ndim == ndim and p.itemsize == 8 and p.format[0] == c"d" and not p.format[1] and not (<size_t>p.buf) & 7
+
+
+cdef inline hv_call _call(double *signs, long d, bint maximize, bint is_short) noexcept:
+    cdef hv_call call
+    cdef long j
+    call.signs = NULL
+    call.poll = poll
+    if is_short:
+        call.poll = NULL
+    call.method = 0
+    if maximize:
+        for j in range(d):
+            signs[j] = -1.0
+        call.signs = signs
+    return call
+
+
 def volume_at_once(points, reference, bint maximize):
     """Volume of plain float64 arrays in C order; None for anything else, which `hypervolume.py` then looks at closely."""
-    cdef Py_buffer p, r
-    cdef double local[SMALL_REFERENCE]
-    cdef double signs[SMALL_REFERENCE]
-    cdef const double *ref = NULL
-    cdef hv_call call
+    cdef Py_buffer p
+    cdef double[SMALL_REFERENCE] local, signs
     cdef double value = 0.0
-    cdef long n, d, j
+    cdef long n, d
     cdef int status
-    if not PyObject_CheckBuffer(points):
+    if not _take(points, reference, &p, local):
         return None
-    if PyObject_GetBuffer(points, &p, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
-        PyErr_Clear()
-        return None
+    n, d = p.shape[0], p.shape[1]
+    cdef hv_call call = _call(signs, d, maximize, n * d <= SMALL_WORK)
     try:
-        if p.ndim != 2 or p.itemsize != 8 or p.format[0] != c"d" or p.format[1]:
-            return None
-        n, d = p.shape[0], p.shape[1]
-        if n < 1 or d < 1 or d > SMALL_REFERENCE or p.strides[1] != 8 or p.strides[0] != 8 * d:
-            return None
-        if (<size_t>p.buf) & 7:
-            return None
-        if type(reference) is list or type(reference) is tuple:
-            if len(reference) != d:
-                return None
-            for j in range(d):
-                item = reference[j]
-                if not PyFloat_CheckExact(item):
-                    return None
-                local[j] = PyFloat_AS_DOUBLE(item)
-        elif PyObject_CheckBuffer(reference):
-            if PyObject_GetBuffer(reference, &r, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
-                PyErr_Clear()
-                return None
-            if r.ndim != 1 or r.itemsize != 8 or r.format[0] != c"d" or r.format[1] or r.shape[0] != d or r.strides[0] != 8:
-                PyBuffer_Release(&r)
-                return None
-            for j in range(d):
-                local[j] = (<const double *>r.buf)[j]
-            PyBuffer_Release(&r)
-        else:
-            return None
-        call.signs = NULL
-        call.poll = poll
-        call.method = 0
-        if maximize:
-            for j in range(d):
-                signs[j] = -1.0
-            call.signs = signs
         if n * d <= SMALL_WORK:  # releasing the GIL would cost more than the work
-            call.poll = NULL
             status = _volume(<const double *>p.buf, n, d, local, call, &value)
         else:
             with nogil:
@@ -149,8 +166,39 @@ def volume_at_once(points, reference, bint maximize):
     return value
 
 
+def contributions_at_once(points, reference, bint maximize):
+    """Contributions of plain float64 arrays in C order; None for anything else."""
+    cdef Py_buffer p
+    cdef double[SMALL_REFERENCE] local, signs
+    cdef double[::1] out
+    cdef long n, d
+    cdef int status
+    if not _take(points, reference, &p, local):
+        return None
+    n, d = p.shape[0], p.shape[1]
+    cdef hv_call call = _call(signs, d, maximize, n * d <= SMALL_WORK)
+    try:
+        found = np.empty(n)
+        out = found
+        with nogil:
+            status = _contributions(<const double *>p.buf, n, d, local, call, &out[0])
+    finally:
+        PyBuffer_Release(&p)
+    if status == HV_NOT_FINITE:
+        return None
+    if status:
+        raise failure(status, n, d)
+    return found
+
+
 cdef inline int _volume(const double *p, long n, long d, const double *r, hv_call call, double *value) noexcept nogil:
     return hv_volume_avx2(p, n, d, r, call, value) if _fast else hv_volume_base(p, n, d, r, call, value)
+
+
+cdef inline int _contributions(
+    const double *p, long n, long d, const double *r, hv_call call, double *out
+) noexcept nogil:
+    return hv_contributions_avx2(p, n, d, r, call, out) if _fast else hv_contributions_base(p, n, d, r, call, out)
 
 
 def volume(const double[:, ::1] points, const double[::1] reference, const double[::1] signs, int method):
@@ -182,10 +230,7 @@ def contributions(const double[:, ::1] points, const double[::1] reference, cons
     call.poll = poll
     call.method = method
     with nogil:
-        if _fast:
-            status = hv_contributions_avx2(&points[0, 0], n, d, &reference[0], call, &out[0])
-        else:
-            status = hv_contributions_base(&points[0, 0], n, d, &reference[0], call, &out[0])
+        status = _contributions(&points[0, 0], n, d, &reference[0], call, &out[0])
     if status == HV_NOT_FINITE:
         return False
     if status:

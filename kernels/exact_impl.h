@@ -2,14 +2,15 @@
 #include "exact_sums.h"
 #include "fft.h"
 
-/* Sums from the products in (w->ar, w->ai), in the order of numpy.convolve or numpy.correlate "full". */
-static void sums_of(exact_work *w, int kind, long n_a, long n_b) {
+/* Sums from products of the values in (w->ar, w->ai) and (w->br, w->bi), see fft_product, in the order of
+   numpy.convolve or numpy.correlate "full". */
+static void sums_of(exact_work *w, int kind, int mode, long n_a, long n_b) {
     const fft_plan *plan = w->plan;
     if (kind == EXACT_CONVOLUTION) {
-        fft_backward(plan, w->ar, w->ai, w->lags, n_a + n_b - 1);
+        fft_backward(plan, mode, w->ar, w->ai, w->br, w->bi, w->ar, w->ai, w->lags, n_a + n_b - 1);
         return;
     }
-    fft_backward(plan, w->ar, w->ai, w->circular, 2 * plan->m);
+    fft_backward(plan, mode, w->ar, w->ai, w->br, w->bi, w->ar, w->ai, w->circular, 2 * plan->m);
     fft_unroll(plan, w->circular, n_a, n_b, w->lags);
 }
 
@@ -19,17 +20,11 @@ int ISA(exact_filter)(exact_work *w, const exact_vector *a, const exact_vector *
     const fft_plan *plan = w->plan;
     const int is_square = a == b;
     const long n_lags = a->n + b->n - 1;
-    double *br = is_square ? w->ar : w->br, *bi = is_square ? w->ai : w->bi;
     fft_forward(plan, fft_padded(plan, a->scaled, a->n, w->lags), a->n, w->ar, w->ai);
     if (!is_square) fft_forward(plan, fft_padded(plan, b->scaled, b->n, w->lags), b->n, w->br, w->bi);
-    if (kind == EXACT_CONVOLUTION) {
-        if (is_square) fft_combine(plan, FFT_SQUARE, w->ar, w->ai, br, bi, w->ar, w->ai);
-        else fft_combine(plan, FFT_MULTIPLY, w->ar, w->ai, br, bi, w->ar, w->ai);
-    } else {
-        if (is_square) fft_combine(plan, FFT_POWER, w->ar, w->ai, br, bi, w->ar, w->ai);
-        else fft_combine(plan, FFT_CORRELATE, w->ar, w->ai, br, bi, w->ar, w->ai);
-    }
-    sums_of(w, kind, a->n, b->n);
+    const int mode = kind == EXACT_CONVOLUTION ? (is_square ? FFT_SQUARE : FFT_MULTIPLY)
+                                               : (is_square ? FFT_POWER : FFT_CORRELATE);
+    sums_of(w, kind, mode, a->n, b->n);
     w->has_lags = 1;
     *radius = fft_relative_error(plan, 1) * a->norm * b->norm;
     return fft_holds(w->point, a->scaled, a->n, b->scaled, b->n, w->lags, n_lags, kind == EXACT_CORRELATION, *radius)
@@ -112,7 +107,7 @@ static int slice_level(exact_work *w, const slice_set *a, const slice_set *b, in
         add_product(w->ar, w->ai, a->re + row * i, a->im + row * i, b->re + row * j, b->im + row * j, factor,
                     kind == EXACT_CORRELATION, row);
     }
-    sums_of(w, kind, n_a, n_b);
+    sums_of(w, kind, FFT_SAME, n_a, n_b);
     const v4d magic = v4_set(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
     v4d worst = v4_set(0.0);
     long k = 0;

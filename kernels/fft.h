@@ -8,10 +8,10 @@
    packed between the transforms, and a vector that is no longer than m needs no imaginary parts.
 
    The complex transform: Stockham order (no bit reversal; C. Temperton, J. Comput. Phys. 52 (1983) 1), passes of radix
-   4, two of them at once (radix 16) where that saves a sweep through memory, closed by 2, 3 or 5. (Splitting long
-   transforms into two sweeps of short ones over eight columns each was tried and was 1.3 times slower at m = 2^16 to
-   2^20.) Lengths m = 16 * 2^a * (1, 3, 5, 9, 15, 25, 45 or 75). Twiddle factors: see twiddles.h. Error bound:
-   fft_relative_error below. */
+   4, closed by 2, 3 or 5. (Tried, and slower: two passes at once (radix 16), by 1.1 to 1.3 times from m = 4096 on, as
+   its values do not fit into the registers and its 32 streams fall into the same sets of the caches; two sweeps of
+   short transforms over eight columns each, by 1.3 times at m = 2^16 to 2^20.) Lengths m = 16 * 2^a * (1, 3, 5, 9, 15,
+   25, 45 or 75). Twiddle factors: see twiddles.h. Error bound: fft_relative_error below. */
 #ifndef EVOCORE_FFT_H
 #define EVOCORE_FFT_H
 
@@ -21,8 +21,7 @@
 #include "twiddles.h"
 
 #define FFT_MAX_PASSES 32
-#define FFT_SIXTEEN_FROM 1024 /* shorter transforms stay in the first-level cache anyway */
-#define FFT_SIXTEEN_TO 16384 /* longer ones need whole cache lines (see fft_column16): first a second pass of radix 4 */
+#define FFT_LINES_FROM 1024 /* shorter transforms stay in the first-level cache anyway */
 
 typedef struct {
     long m;                     /* complex length; sums of up to 2 m values */
@@ -86,19 +85,11 @@ static inline int fft_init(fft_plan *p, long m) {
     int threes = 0, fives = 0;
     while (rest % 3 == 0) { threes++; rest /= 3; }
     while (rest % 5 == 0) { fives++; rest /= 5; }
-    /* A radix-4 pass first; last an odd one, or 2, or 4; pairs of radix-4 passes in between as one. */
-    const int has_odd = threes + fives > 0;
+    /* A radix-4 pass first; last an odd one, or 2, or 4. */
     int twos = 0;
     for (; rest % 2 == 0; rest /= 2) twos++;
-    p->radix[p->n_passes++] = 4;
-    twos -= 2;
-    const int last = has_odd ? 0 : twos % 2 ? 2 : 4;
-    twos -= last / 2;
-    if (m > FFT_SIXTEEN_TO && twos >= 6) { p->radix[p->n_passes++] = 4; twos -= 2; }
-    while (twos >= 4 && m >= FFT_SIXTEEN_FROM) { p->radix[p->n_passes++] = 16; twos -= 4; }
-    while (twos >= 2) { p->radix[p->n_passes++] = 4; twos -= 2; }
+    for (; twos >= 2; twos -= 2) p->radix[p->n_passes++] = 4;
     if (twos) p->radix[p->n_passes++] = 2;
-    if (last) p->radix[p->n_passes++] = last;
     while (threes--) p->radix[p->n_passes++] = 3;
     while (fives--) p->radix[p->n_passes++] = 5;
     for (int i = 0; i < p->n_passes; i++) {
@@ -138,6 +129,37 @@ static inline int fft_init(fft_plan *p, long m) {
 
 #define FFT_TIMES(xr, xi, cr, ci, outr, outi) \
     do { v4d r_ = (xr) * (cr) - (xi) * (ci), i_ = (xr) * (ci) + (xi) * (cr); outr = r_; outi = i_; } while (0)
+
+/* ---- products of values --------------------------------------------------------------------------------------- */
+
+/* A, A^2, |A|^2 or A (B + conj B) by its real factor, A B, A conj(B). */
+enum { FFT_SAME, FFT_SQUARE, FFT_POWER, FFT_EVEN, FFT_MULTIPLY, FFT_CORRELATE };
+
+static inline __attribute__((always_inline)) void fft_product(const int mode, const double *ar, const double *ai,
+        const double *br, const double *bi, long k, v4d *zr, v4d *zi) {
+    v4d xr = v4_load(ar + k), xi = v4_load(ai + k), yr, yi;
+    if (mode == FFT_MULTIPLY || mode == FFT_CORRELATE) {
+        yr = v4_load(br + k);
+        yi = v4_load(bi + k);
+    }
+    if (mode == FFT_SAME) { *zr = xr; *zi = xi; }
+    else if (mode == FFT_SQUARE) { *zr = xr * xr - xi * xi; *zi = (xr + xr) * xi; }
+    else if (mode == FFT_POWER) { *zr = xr * xr + xi * xi; *zi = xr - xr; }
+    else if (mode == FFT_EVEN) { yr = v4_load(br + k); yr += yr; *zr = xr * yr; *zi = xi * yr; }
+    else if (mode == FFT_MULTIPLY) { *zr = xr * yr - xi * yi; *zi = xr * yi + xi * yr; }
+    else { *zr = xr * yr + xi * yi; *zi = xi * yr - xr * yi; }
+}
+
+/* Of all values; out may be A or B. */
+static inline __attribute__((always_inline)) void fft_combine(const fft_plan *f, const int mode, const double *ar,
+        const double *ai, const double *br, const double *bi, double *or_, double *oi) {
+    for (long k = 0; k < f->m; k += 4) {
+        v4d zr, zi;
+        fft_product(mode, ar, ai, br, bi, k, &zr, &zi);
+        v4_store(or_ + k, zr);
+        v4_store(oi + k, zi);
+    }
+}
 
 /* ---- passes --------------------------------------------------------------------------------------------------- */
 
@@ -198,38 +220,55 @@ static inline __attribute__((always_inline)) void fft_butterfly(const int radix,
         v4_store(out + 12, V4_PICK(ab1, cd1, 2, 3, 6, 7));                                     \
     } while (0)
 
-/* What the first pass reads. */
-enum { FFT_COMPLEX, FFT_SHORT, FFT_LONG }; /* (xr, xi) as they are; m real values xr; 2m real values xr */
+/* What the first pass reads: m real values ar; 2m of them; or (from FFT_VALUES + mode on) products of values a and b,
+   parts swapped, which makes the transform inverse. */
+enum { FFT_SHORT, FFT_LONG, FFT_VALUES };
 
-/* First pass: stride one, so the four lanes are four neighbouring butterflies and the result is transposed. */
-static inline __attribute__((always_inline)) void fft_first(const fft_plan *f, const int source, const double *xr,
-        const double *xi, double *yr, double *yi) {
+/* First pass: stride one, so the four lanes are four neighbouring butterflies and the result is transposed. `halves`:
+   vectors of each line that are read at once. */
+static inline __attribute__((always_inline)) void fft_first_of(const fft_plan *f, const int source, const int halves,
+        const double *ar, const double *ai, const double *br, const double *bi, double *yr, double *yi) {
     const long m = f->m, q = m / 4;
     const double *tr = f->tr, *ti = f->ti;
-    for (long p = 0; p < q; p += 4) {
-        v4d r[4], i[4];
-        for (int j = 0; j < 4; j++) {
-            const long at = p + j * q;
-            if (source == FFT_COMPLEX) {
-                r[j] = v4_load(xr + at);
-                i[j] = v4_load(xi + at);
-                continue;
+    for (long p = 0; p < q; p += 4 * halves) {
+        v4d r[2][4], i[2][4];
+        for (int j = 0; j < 4; j++)
+            for (int h = 0; h < halves; h++) {
+                const long at = p + j * q + 4 * h;
+                if (source >= FFT_VALUES) {
+                    fft_product(source - FFT_VALUES, ar, ai, br, bi, at, &i[h][j], &r[h][j]);
+                    continue;
+                }
+                v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at), x = v4_load(ar + at);
+                r[h][j] = x * wr;
+                i[h][j] = x * wi;
+                if (source == FFT_LONG) { /* (x - i y) (wr + i wi) */
+                    v4d y = v4_load(ar + m + at);
+                    r[h][j] += y * wi;
+                    i[h][j] -= y * wr;
+                }
             }
-            v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at), x = v4_load(xr + at);
-            r[j] = x * wr;
-            i[j] = x * wi;
-            if (source == FFT_LONG) { /* (x - i y) (wr + i wi) */
-                v4d y = v4_load(xr + m + at);
-                r[j] += y * wi;
-                i[j] -= y * wr;
-            }
-        }
-        fft_butterfly4(r, i);
+        for (int h = 0; h < halves; h++) fft_butterfly4(r[h], i[h]);
         for (int j = 1; j < 4; j++)
-            FFT_TIMES(r[j], i[j], v4_load(tr + (j - 1) * q + p), v4_load(ti + (j - 1) * q + p), r[j], i[j]);
-        FFT_TRANSPOSE(r[0], r[1], r[2], r[3], yr + 4 * p);
-        FFT_TRANSPOSE(i[0], i[1], i[2], i[3], yi + 4 * p);
+            for (int h = 0; h < halves; h++) {
+                const long at = (j - 1) * q + p + 4 * h;
+                FFT_TIMES(r[h][j], i[h][j], v4_load(tr + at), v4_load(ti + at), r[h][j], i[h][j]);
+            }
+        for (int h = 0; h < halves; h++) {
+            FFT_TRANSPOSE(r[h][0], r[h][1], r[h][2], r[h][3], yr + 4 * p + 16 * h);
+            FFT_TRANSPOSE(i[h][0], i[h][1], i[h][2], i[h][3], yi + 4 * p + 16 * h);
+        }
     }
+}
+
+/* Powers of two make the lines of all streams fall into the same set of the first-level cache, which does not hold
+   them until their second half is asked for. */
+static inline int fft_halves(long m, long stream) { return m >= FFT_LINES_FROM && stream % 8 == 0 ? 2 : 1; }
+
+static inline __attribute__((always_inline)) void fft_first(const fft_plan *f, const int source, const double *ar,
+        const double *ai, const double *br, const double *bi, double *yr, double *yi) {
+    if (fft_halves(f->m, f->m / 4) == 2) fft_first_of(f, source, 2, ar, ai, br, bi, yr, yi);
+    else fft_first_of(f, source, 1, ar, ai, br, bi, yr, yi);
 }
 
 /* One column of a pass in the middle; the twiddles of the first column are all 1. */
@@ -265,53 +304,6 @@ static inline __attribute__((always_inline)) void fft_columns(const int radix, l
         fft_column(radix, 0, s, q, tr + p, ti + p, xr + s * p, xi + s * p, yr + radix * s * p, yi + radix * s * p);
 }
 
-/* Two radix-4 passes over one column: products with the 16th roots of unity between them. */
-static inline __attribute__((always_inline)) void fft_column16(const int is_first, long s, long q, const double *tr,
-        const double *ti, const double *xr, const double *xi, double *yr, double *yi) {
-    /* exp(-2 pi i e / 16) for the e = b j that occur: 1, 2, 3, 4, 6 and 9 */
-    static const double cosine[10] = {1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173,
-                                      0.0, 0.0, -0.70710678118654752440, 0.0, 0.0, -0.92387953251128675613};
-    static const double sine[10] = {0.0,  -0.38268343236508977173, -0.70710678118654752440, -0.92387953251128675613,
-                                    -1.0, 0.0, -0.70710678118654752440, 0.0, 0.0, 0.38268343236508977173};
-    /* In long transforms the 16 lines fall into the same set of the first-level cache: all of a line at once. */
-    const int halves = s % 8 || s * q <= FFT_SIXTEEN_TO / 16 ? 1 : 2;
-    for (long k = 0; k < s; k += 4 * halves) {
-        v4d tr_[2][16], ti_[2][16];
-        for (int b = 0; b < 4; b++)
-            for (int h = 0; h < halves; h++) {
-                v4d r[4], i[4];
-                for (int j = 0; j < 4; j++) {
-                    r[j] = v4_load(xr + (b + 4 * j) * s * q + k + 4 * h);
-                    i[j] = v4_load(xi + (b + 4 * j) * s * q + k + 4 * h);
-                }
-                fft_butterfly4(r, i);
-                for (int j = 0; j < 4; j++) {
-                    if (b && j) FFT_TIMES(r[j], i[j], v4_set(cosine[b * j]), v4_set(sine[b * j]), r[j], i[j]);
-                    tr_[h][4 * j + b] = r[j];
-                    ti_[h][4 * j + b] = i[j];
-                }
-            }
-        for (int a = 0; a < 4; a++)
-            for (int h = 0; h < halves; h++) {
-                fft_butterfly4(tr_[h] + 4 * a, ti_[h] + 4 * a);
-                for (int j = 0; j < 4; j++) {
-                    const int out = a + 4 * j;
-                    v4d r = tr_[h][4 * a + j], i = ti_[h][4 * a + j];
-                    if (!is_first && out) FFT_TIMES(r, i, v4_set(tr[(out - 1) * q]), v4_set(ti[(out - 1) * q]), r, i);
-                    v4_store(yr + out * s + k + 4 * h, r);
-                    v4_store(yi + out * s + k + 4 * h, i);
-                }
-            }
-    }
-}
-
-static inline void fft_pass16(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
-                              double *yr, double *yi) {
-    fft_column16(1, s, q, tr, ti, xr, xi, yr, yi);
-    for (long p = 1; p < q; p++)
-        fft_column16(0, s, q, tr + p, ti + p, xr + s * p, xi + s * p, yr + 16 * s * p, yi + 16 * s * p);
-}
-
 static inline void fft_pass4(long q, long s, const double *tr, const double *ti, const double *xr, const double *xi,
                              double *yr, double *yi) {
     fft_columns(4, q, s, tr, ti, xr, xi, yr, yi);
@@ -333,39 +325,46 @@ enum { FFT_BINS, FFT_REAL, FFT_BOTH }; /* (yr, yi); the first m of the real resu
 /* Last pass: one column without twiddles. Backwards, real and imaginary parts are swapped, weights undone and 1/m
    applied; then yr receives the results, and is m (FFT_REAL) or 2m long. */
 static inline __attribute__((always_inline)) void fft_last_of(const fft_plan *f, const int radix, const int target,
-        const double *xr, const double *xi, double *yr, double *yi) {
+        const int halves, const double *xr, const double *xi, double *yr, double *yi) {
     const long m = f->m, s = m / radix;
     const v4d scale = v4_set(1.0 / (double)m);
-    for (long k = 0; k < s; k += 4) {
-        v4d r[5], i[5];
-        for (int j = 0; j < radix; j++) {
-            r[j] = v4_load(xr + j * s + k);
-            i[j] = v4_load(xi + j * s + k);
-        }
-        fft_butterfly(radix, r, i);
-        for (int j = 0; j < radix; j++) {
-            const long at = j * s + k;
-            if (target == FFT_BINS) {
-                v4_store(yr + at, r[j]);
-                v4_store(yi + at, i[j]);
-                continue;
+    for (long k = 0; k < s; k += 4 * halves) {
+        v4d r[2][5], i[2][5];
+        for (int j = 0; j < radix; j++)
+            for (int h = 0; h < halves; h++) {
+                r[h][j] = v4_load(xr + j * s + k + 4 * h);
+                i[h][j] = v4_load(xi + j * s + k + 4 * h);
             }
-            /* (i[j] + i r[j]) conj(w) = c - i d for the results c (at j) and d (at m + j) */
-            v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at);
-            v4_store(yr + at, (i[j] * wr + r[j] * wi) * scale);
-            if (target == FFT_BOTH) v4_store(yr + m + at, (i[j] * wi - r[j] * wr) * scale);
-        }
+        for (int h = 0; h < halves; h++) fft_butterfly(radix, r[h], i[h]);
+        for (int j = 0; j < radix; j++)
+            for (int h = 0; h < halves; h++) {
+                const long at = j * s + k + 4 * h;
+                if (target == FFT_BINS) {
+                    v4_store(yr + at, r[h][j]);
+                    v4_store(yi + at, i[h][j]);
+                    continue;
+                }
+                /* (i[j] + i r[j]) conj(w) = c - i d for the results c (at j) and d (at m + j) */
+                v4d wr = v4_load(f->pr + at), wi = v4_load(f->pi + at);
+                v4_store(yr + at, (i[h][j] * wr + r[h][j] * wi) * scale);
+                if (target == FFT_BOTH) v4_store(yr + m + at, (i[h][j] * wi - r[h][j] * wr) * scale);
+            }
     }
 }
 
 static inline void fft_last(const fft_plan *f, const int target, const double *xr, const double *xi, double *yr,
                             double *yi) {
-    switch (f->radix[f->n_passes - 1]) {
-    case 4: fft_last_of(f, 4, target, xr, xi, yr, yi); break;
-    case 2: fft_last_of(f, 2, target, xr, xi, yr, yi); break;
-    case 3: fft_last_of(f, 3, target, xr, xi, yr, yi); break;
-    default: fft_last_of(f, 5, target, xr, xi, yr, yi);
-    }
+    const int radix = f->radix[f->n_passes - 1], halves = fft_halves(f->m, f->m / radix);
+#define FFT_LAST(R)                                                        \
+    do {                                                                   \
+        if (halves == 2) fft_last_of(f, R, target, 2, xr, xi, yr, yi);     \
+        else fft_last_of(f, R, target, 1, xr, xi, yr, yi);                 \
+    } while (0)
+    if (radix == 4) FFT_LAST(4);
+    else if (radix == 2) FFT_LAST(2);
+    else if (radix == 3) FFT_LAST(3);
+    else FFT_LAST(5);
+#undef FFT_LAST
 }
 
 /* All passes but the first and the last; the data are in a, and at the end in *in_r, *in_i, which is a or b. */
@@ -375,8 +374,7 @@ static inline void fft_middle(const fft_plan *f, double *ar, double *ai, double 
     for (int i = 1; i < f->n_passes - 1; i++) {
         const long q = f->m / s / f->radix[i];
         const double *tr = f->tr + f->twiddle_at[i], *ti = f->ti + f->twiddle_at[i];
-        if (f->radix[i] == 16) fft_pass16(q, s, tr, ti, ar, ai, br, bi);
-        else if (f->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
+        if (f->radix[i] == 4) fft_pass4(q, s, tr, ti, ar, ai, br, bi);
         else if (f->radix[i] == 3) fft_pass3(q, s, tr, ti, ar, ai, br, bi);
         else if (f->radix[i] == 5) fft_pass5(q, s, tr, ti, ar, ai, br, bi);
         else fft_columns(2, q, s, tr, ti, ar, ai, br, bi);
@@ -394,8 +392,8 @@ static inline void fft_forward(const fft_plan *f, const double *x, long n, doubl
     double *r, *i;
     const int is_odd = f->n_passes & 1; /* the pass before the last must not end where the last one writes */
     double *ar = is_odd ? re : f->wr, *ai = is_odd ? im : f->wi, *br = is_odd ? f->wr : re, *bi = is_odd ? f->wi : im;
-    if (n <= f->m) fft_first(f, FFT_SHORT, x, NULL, ar, ai);
-    else fft_first(f, FFT_LONG, x, NULL, ar, ai);
+    if (n <= f->m) fft_first(f, FFT_SHORT, x, NULL, NULL, NULL, ar, ai);
+    else fft_first(f, FFT_LONG, x, NULL, NULL, NULL, ar, ai);
     fft_middle(f, ar, ai, br, bi, &r, &i);
     fft_last(f, FFT_BINS, r, i, re, im);
 }
@@ -408,36 +406,24 @@ static inline const double *fft_padded(const fft_plan *f, const double *x, long 
     return room;
 }
 
-/* Coefficients from values at the m points, which are overwritten: x receives m of them where n <= m, 2m otherwise. */
-static inline void fft_backward(const fft_plan *f, double *re, double *im, double *x, long n) {
+/* Coefficients from products of values at the m points (see fft_product): x receives m of them where n <= m, 2m
+   otherwise. (re, im), of length m, are overwritten; they may be a or b. */
+static inline void fft_backward(const fft_plan *f, int mode, const double *ar, const double *ai, const double *br,
+                                const double *bi, double *re, double *im, double *x, long n) {
     double *r, *i;
-    fft_first(f, FFT_COMPLEX, im, re, f->wr, f->wi); /* parts swapped: the inverse */
+#define FFT_CASE(MODE) case MODE: fft_first(f, FFT_VALUES + MODE, ar, ai, br, bi, f->wr, f->wi); break
+    switch (mode) {
+        FFT_CASE(FFT_SAME);
+        FFT_CASE(FFT_SQUARE);
+        FFT_CASE(FFT_POWER);
+        FFT_CASE(FFT_EVEN);
+        FFT_CASE(FFT_MULTIPLY);
+        FFT_CASE(FFT_CORRELATE);
+    }
+#undef FFT_CASE
     fft_middle(f, f->wr, f->wi, re, im, &r, &i);
     if (n <= f->m) fft_last(f, FFT_REAL, r, i, x, NULL);
     else fft_last(f, FFT_BOTH, r, i, x, NULL);
-}
-
-/* ---- products of values --------------------------------------------------------------------------------------- */
-
-/* out = A^2, |A|^2 or A (B + conj B) by its real factor, A B, A conj(B); out may be A or B. */
-enum { FFT_SQUARE, FFT_POWER, FFT_EVEN, FFT_MULTIPLY, FFT_CORRELATE };
-
-static inline __attribute__((always_inline)) void fft_combine(const fft_plan *f, const int mode, const double *ar,
-        const double *ai, const double *br, const double *bi, double *or_, double *oi) {
-    for (long k = 0; k < f->m; k += 4) {
-        v4d xr = v4_load(ar + k), xi = v4_load(ai + k), yr, yi, zr, zi;
-        if (mode == FFT_MULTIPLY || mode == FFT_CORRELATE) {
-            yr = v4_load(br + k);
-            yi = v4_load(bi + k);
-        }
-        if (mode == FFT_SQUARE) { zr = xr * xr - xi * xi; zi = (xr + xr) * xi; }
-        else if (mode == FFT_POWER) { zr = xr * xr + xi * xi; zi = xr - xr; }
-        else if (mode == FFT_EVEN) { yr = v4_load(br + k); yr += yr; zr = xr * yr; zi = xi * yr; }
-        else if (mode == FFT_MULTIPLY) { zr = xr * yr - xi * yi; zi = xr * yi + xi * yr; }
-        else { zr = xr * yr + xi * yi; zi = xi * yr - xr * yi; }
-        v4_store(or_ + k, zr);
-        v4_store(oi + k, zi);
-    }
 }
 
 /* Coefficients in the order of numpy.correlate "full" from those of x(z) y(1/z): that of z^-k stands, with the other
@@ -451,16 +437,15 @@ static inline void fft_unroll(const fft_plan *f, const double *c, long n_x, long
 /* ---- the error bound ------------------------------------------------------------------------------------------- */
 
 /* A bound on max_k |c_k computed - c_k| / (|x|_2 |y|_2) for the convolution or correlation c of x and y by fft_forward,
-   fft_combine and fft_backward, for lengths that are powers of two and entries scaled to at most 1 in size.
+   fft_backward, for lengths that are powers of two and entries scaled to at most 1 in size.
 
    u = 2^-53. A complex sum is off by a factor 1 + d, |d| <= u (both parts are). A complex product with a rounded root
    of unity is off by 1 + d, |d| <= g = (1 + r)(1 + sqrt5 u) - 1: sqrt5 u for the product (Brent, Percival, Zimmermann,
    Math. Comp. 76 (2007) 1469, no fused operations), r = u (1 + 2^-42) for the root (twiddles.h).
 
    A radix-4 pass is two radix-2 stages of additions (its inner factor -i is exact) and one product, a radix-2 pass one
-   of each, a radix-16 pass four and two, and the weights are one more product. So every path from an entry to a value,
-   and from a value to a result, meets A = log2(m) sums and at most M = passes + those of radix 16 + 1 products: a
-   factor 1 + d with |d| <= t = (1 + u)^A (1 + g)^M - 1.
+   of each, and the weights are one more product. So every path from an entry to a value, and from a value to a result,
+   meets A = log2(m) sums and at most M = passes + 1 products: a factor 1 + d with |d| <= t = (1 + u)^A (1 + g)^M - 1.
 
    Forward, in the 2-norm: a stage is sqrt2 times a unitary map and its error is at most u (sums) or g (products) times
    the norm of what it returns, so that |X computed - X|_2 <= t |X|_2 (the theorem of Brisebarre, Joldes, Muller,
@@ -482,8 +467,8 @@ static inline double fft_relative_error(const fft_plan *p, int n_accumulated) {
     double sums = 0.0, products = 1.0;
     for (int i = 0; i < p->n_passes; i++) {
         int r = p->radix[i];
-        products += r == 16 ? 2.0 : 1.0;
-        sums += r == 16 ? 4.0 : r == 4 ? 2.0 : r == 2 ? 1.0 : r == 3 ? 6.0 : 9.0;
+        products += 1.0;
+        sums += r == 4 ? 2.0 : r == 2 ? 1.0 : r == 3 ? 6.0 : 9.0;
         if (r & 1) sums += 2.0;
     }
     double g = log1p(u * (1.0 + 0x1p-42)) + log1p(product);

@@ -12,8 +12,8 @@ A real vector is transformed as the values of its polynomial at the m roots of z
 of one complex number, weighted by a root of unity, and a complex transform of length m follows. Derivation (also in
 fft.h, beside the code): every rounding is a factor 1 + d. A sum of two complex numbers has |d| <= u = 2^-53; a product
 with a rounded root of unity |d| <= g = (1 + u)(1 + sqrt(5) u) - 1 [2]. A radix-4 pass is two radix-2 stages of
-additions (its inner factor -i is exact) and one product, a radix-2 pass one of each, a radix-16 pass four and two, and
-the weights are one more product. With A = log2(m) sums and M products on every path, t = (1 + u)^A (1 + g)^M - 1:
+additions (its inner factor -i is exact) and one product, a radix-2 pass one of each, and the weights are one more
+product. With A = log2(m) sums and M products on every path, t = (1 + u)^A (1 + g)^M - 1:
 
 - forward, in the 2-norm, as every stage is sqrt(2) times a unitary map: ``|X~ - X| <= t |X|`` [3];
 - products of values: one more factor, |d| <= sqrt(5) u; in the 1-norm, by Cauchy-Schwarz, together

@@ -39,28 +39,17 @@ static const double *moderated(const double *x, long n, double *room, int *power
     return room;
 }
 
-/* Products of the values of x and y into (w->ar, w->ai). */
-static void spectrum(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y) {
-    const fft_plan *plan = w->plan;
-    fft_forward(plan, fft_padded(plan, x, n_x, w->lags), n_x, w->ar, w->ai);
-    if (x == y && n_x == n_y) {
-        if (kind == FO_CONVOLVE) fft_combine(plan, FFT_SQUARE, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
-        else fft_combine(plan, FFT_POWER, w->ar, w->ai, w->ar, w->ai, w->ar, w->ai);
-        return;
-    }
-    fft_forward(plan, fft_padded(plan, y, n_y, w->lags), n_y, w->br, w->bi);
-    if (kind == FO_CONVOLVE) fft_combine(plan, FFT_MULTIPLY, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
-    else fft_combine(plan, FFT_CORRELATE, w->ar, w->ai, w->br, w->bi, w->ar, w->ai);
-}
-
 /* Products of moderate vectors into w->lags, checked. */
 static int checked_products(fo_work *w, int kind, const double *x, long n_x, const double *y, long n_y) {
     const fft_plan *plan = w->plan;
     const long n_lags = n_x + n_y - 1;
-    spectrum(w, kind, x, n_x, y, n_y);
-    if (kind == FO_CONVOLVE) fft_backward(plan, w->ar, w->ai, w->lags, n_lags);
-    else {
-        fft_backward(plan, w->ar, w->ai, w->circular, 2 * plan->m);
+    const int is_square = x == y && n_x == n_y;
+    fft_forward(plan, fft_padded(plan, x, n_x, w->lags), n_x, w->ar, w->ai);
+    if (!is_square) fft_forward(plan, fft_padded(plan, y, n_y, w->lags), n_y, w->br, w->bi);
+    const int mode = kind == FO_CONVOLVE ? (is_square ? FFT_SQUARE : FFT_MULTIPLY) : (is_square ? FFT_POWER : FFT_CORRELATE);
+    double *to = kind == FO_CONVOLVE ? w->lags : w->circular;
+    fft_backward(plan, mode, w->ar, w->ai, w->br, w->bi, w->ar, w->ai, to, kind == FO_CONVOLVE ? n_lags : 2 * plan->m);
+    if (kind == FO_CORRELATE) {
         fft_unroll(plan, w->circular, n_x, n_y, w->lags);
     }
     double norm = sqrt(array_dot(x, x, n_x) * array_dot(y, y, n_y));

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _smoothmax
+from evocore.kernels.fourier import value_range
 from evocore.kernels.points import refuse_nonfinite
 
 Array = npt.NDArray[np.float64]
@@ -143,7 +144,7 @@ class SmoothedMaximum:
         values = np.ascontiguousarray(x, dtype=np.float64)
         if values.shape != (self.n,):
             raise ValueError(f"expected x of shape ({self.n},), got {values.shape}")
-        if not np.isfinite(values).all():
+        if math.isnan(value_range(values)[1]):
             raise ValueError(f"x[{int(np.flatnonzero(~np.isfinite(values))[0])}] is not finite")
         return values
 

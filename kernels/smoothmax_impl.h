@@ -137,15 +137,13 @@ void ISA(sm_exp)(const double *x, long n, double *out) {
 static void autoconvolution_adjoint(sm_state *st, const double *weights) {
     const fft_plan *plan = st->plan;
     fft_forward(plan, weights, st->n_lags, st->qr, st->qi);
-    fft_combine(plan, FFT_CORRELATE, st->qr, st->qi, st->fr, st->fi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->gf, st->n);
+    fft_backward(plan, FFT_CORRELATE, st->qr, st->qi, st->fr, st->fi, st->qr, st->qi, st->gf, st->n);
 }
 
 static void autoconvolution(sm_state *st) {
     const fft_plan *plan = st->plan;
     fft_forward(plan, st->f, st->n, st->fr, st->fi);
-    fft_combine(plan, FFT_SQUARE, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->c, st->n_lags);
+    fft_backward(plan, FFT_SQUARE, st->fr, st->fi, NULL, NULL, st->qr, st->qi, st->c, st->n_lags);
 }
 
 /* Chain rule through f -> total * f / sum(f) and, for x squared, f = x^2. df holds dJ/df of the scaled f. */
@@ -263,8 +261,8 @@ static double evaluate_overlap(sm_state *st, const double *x, double beta, doubl
     double *h = st->f, *c = st->c + n - 1, *p = st->p + n - 1, scale = 2.0 / (double)n;
     overlap_construction(x, h, n, &st->shift);
     fft_forward(plan, h, n, st->fr, st->fi);
-    fft_combine(plan, FFT_POWER, st->fr, st->fi, st->fr, st->fi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->gf, n); /* autocorrelation, shifts 0 .. n-1 */
+    /* autocorrelation, shifts 0 .. n-1 */
+    fft_backward(plan, FFT_POWER, st->fr, st->fi, NULL, NULL, st->qr, st->qi, st->gf, n);
     double *sums = st->sums; /* one value ahead of prefix sums stands a zero */
     array_prefix(h, sums + 1, n);
     overlap_shifts(st->gf, sums, scale, c, n);
@@ -274,8 +272,7 @@ static double evaluate_overlap(sm_state *st, const double *x, double beta, doubl
        parts of those of its one half. */
     even_half(p, st->q, n);
     fft_forward(plan, st->q, n, st->qr, st->qi);
-    fft_combine(plan, FFT_EVEN, st->fr, st->fi, st->qr, st->qi, st->qr, st->qi);
-    fft_backward(plan, st->qr, st->qi, st->gf, n);
+    fft_backward(plan, FFT_EVEN, st->fr, st->fi, st->qr, st->qi, st->qr, st->qi, st->gf, n);
     /* Shifts k with 0 <= j + k < n: a window of p that slides down as j grows. */
     array_prefix(st->p, sums + 1, st->n_lags);
     overlap_gradient(st, sums, scale, gradient);
@@ -338,15 +335,14 @@ static void add_values(double *ar, double *ai, const double *br, const double *b
 static void autoconvolution_along(sm_state *st, hessian_work *w, double beta) {
     const fft_plan *plan = st->plan;
     fft_forward(plan, w->df, st->n, w->vr, w->vi);
-    fft_combine(plan, FFT_MULTIPLY, w->vr, w->vi, st->fr, st->fi, w->tr, w->ti);
-    fft_backward(plan, w->tr, w->ti, w->lag, st->n_lags);
+    fft_backward(plan, FFT_MULTIPLY, w->vr, w->vi, st->fr, st->fi, w->tr, w->ti, w->lag, st->n_lags);
     for (long k = 0; k < st->n_lags; k++) w->dp[k] = 2.0 * w->lag[k];
     weights_along(st, beta, w->dp);
     fft_combine(plan, FFT_CORRELATE, w->pr, w->pi, w->vr, w->vi, w->vr, w->vi);
     fft_forward(plan, w->dp, st->n_lags, w->tr, w->ti);
     fft_combine(plan, FFT_CORRELATE, w->tr, w->ti, st->fr, st->fi, w->tr, w->ti);
     add_values(w->tr, w->ti, w->vr, w->vi, plan->m);
-    fft_backward(plan, w->tr, w->ti, w->dg, st->n);
+    fft_backward(plan, FFT_SAME, w->tr, w->ti, NULL, NULL, w->tr, w->ti, w->dg, st->n);
     for (long j = 0; j < st->n; j++) w->dg[j] *= 2.0;
 }
 
@@ -361,7 +357,7 @@ static void overlap_along(sm_state *st, hessian_work *w, double beta) {
         w->tr[k] = 2.0 * (st->fr[k] * w->vr[k] + st->fi[k] * w->vi[k]);
         w->ti[k] = 0.0;
     }
-    fft_backward(plan, w->tr, w->ti, w->lag, n);
+    fft_backward(plan, FFT_SAME, w->tr, w->ti, NULL, NULL, w->tr, w->ti, w->lag, n);
     array_prefix(w->df, st->sums + 1, n);
     overlap_shifts(w->lag, st->sums, scale, w->dp + n - 1, n);
     weights_along(st, beta, w->dp);
@@ -370,7 +366,7 @@ static void overlap_along(sm_state *st, hessian_work *w, double beta) {
     fft_combine(plan, FFT_EVEN, st->fr, st->fi, w->tr, w->ti, w->tr, w->ti);
     fft_combine(plan, FFT_EVEN, w->vr, w->vi, w->pr, w->pi, w->vr, w->vi);
     add_values(w->tr, w->ti, w->vr, w->vi, m);
-    fft_backward(plan, w->tr, w->ti, w->dg, n);
+    fft_backward(plan, FFT_SAME, w->tr, w->ti, NULL, NULL, w->tr, w->ti, w->dg, n);
     array_prefix(w->dp, st->sums + 1, st->n_lags);
     for (long j = 0; j < n; j++)
         w->dg[j] = ((st->sums[2 * n - 1 - j] - st->sums[n - 1 - j]) - w->dg[j]) * scale;

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from evocore.kernels.hypervolume import hypervolume_contributions
 from evocore.search.fitness import Caps, compare, fitness
 from evocore.search.memory import FloatArray, Forest
 
@@ -96,53 +97,10 @@ def exclusive_hypervolume(point: FloatArray, others: FloatArray) -> float:
     Returns
     -------
     float
-        Within a few ulp times the number of boxes.
-
-    Notes
-    -----
-    The others are clipped to the point's box and thinned to those that are not dominated; what they cover is summed
-    over slices along the last axis, recursively: O(n^(d-1)).
+        As accurate as `evocore.kernels.hypervolume.hypervolume_contributions`.
     """
-    inside = np.minimum(others, point)
-    inside = inside[(inside > 0.0).all(axis=1)]
-    return max(0.0, _volume(tuple(float(v) for v in point)) - _covered(_thin(inside)))
-
-
-def _covered(points: FloatArray) -> float:
-    """Hypervolume from the origin of points that do not dominate one another."""
-    if not len(points):
-        return 0.0
-    if points.shape[1] == 1:
-        return float(points.max())
-    if points.shape[1] == 2:
-        return _staircase(points)
-    order = points[np.argsort(-points[:, -1], kind="stable")]
-    heights = np.append(order[:, -1], 0.0)
-    total = 0.0
-    for end in range(1, len(order) + 1):
-        thickness = float(heights[end - 1] - heights[end])
-        if thickness > 0.0:
-            total += thickness * _covered(_thin(order[:end, :-1]))
-    return total
-
-
-def _staircase(points: FloatArray) -> float:
-    """Area under a staircase of points in the plane."""
-    order = points[np.lexsort((-points[:, 1], -points[:, 0]))]
-    tops = np.maximum.accumulate(order[:, 1])
-    below = np.concatenate(([0.0], tops[:-1]))
-    return float((order[:, 0] * (tops - below)).sum())
-
-
-def _thin(points: FloatArray) -> FloatArray:
-    """Drop points that another one weakly dominates; of equal ones the first stays."""
-    kept: list[FloatArray] = []
-    while len(points):
-        # nothing that is left dominates the point with the largest sum
-        best = points[points.sum(axis=1).argmax()]
-        kept.append(best)
-        points = points[~(points <= best).all(axis=1)]
-    return np.stack(kept) if kept else points
+    points = np.vstack((point, others))
+    return float(hypervolume_contributions(points, np.zeros(point.size), maximize=True)[0])
 
 
 def _volume(vector: tuple[float, ...]) -> float:

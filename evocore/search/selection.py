@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evocore.kernels.similarity import MAX_EXACT, most_dispersed
 from evocore.search.fitness import Caps, compare, similarity
 from evocore.search.memory import FloatArray, Forest
-
-_EXACT_UP_TO = 16
 
 
 class Etas:
@@ -80,18 +78,14 @@ def dissimilar(behaviours: Sequence[Mapping[str, float]], count: int) -> tuple[i
     distance = np.array([[1.0 - similarity(a, b) for b in behaviours] for a in behaviours])
     if count == 1:
         return (_most_accurate(behaviours),)
-    if size <= _EXACT_UP_TO:
-        return max(itertools.combinations(range(size), count), key=lambda some: _nearest(distance, some))
+    if size <= MAX_EXACT:
+        return tuple(most_dispersed(distance, count).tolist())
     chosen = [_most_accurate(behaviours)]
     while len(chosen) < count:
         spread = distance[:, chosen].min(axis=1)
         spread[chosen] = -1.0
         chosen.append(int(spread.argmax()))
     return tuple(sorted(chosen))
-
-
-def _nearest(distance: FloatArray, some: tuple[int, ...]) -> float:
-    return min(float(distance[a, b]) for a, b in itertools.combinations(some, 2))
 
 
 def _most_accurate(behaviours: Sequence[Mapping[str, float]]) -> int:
