@@ -142,6 +142,23 @@ def test_a_score_that_cannot_be_true_is_kept_apart(tmp_path):
     assert result.arena_score >= 1.1
 
 
+@pytest.mark.parametrize(("lie", "counts"), [("", True), (" / 2", False)])
+def test_a_leap_beyond_the_best_known_counts_once_the_exact_score_clears_it(tmp_path, lie, counts):
+    folder = written(
+        tmp_path / "flat", 'references = (Reference("Nobody", 1.9, 2020, "paper", ""),)\n    alarm_margin = 0.1'
+    )
+    code = (folder / "problem.py").read_text().replace("import ExactResult,", "import ExactResult, Reference,")
+    (folder / "problem.py").write_text(code.replace("/ sum(x))", f"/ sum(x)){lie}"))
+    result = short(folder, tmp_path / "run", max_evaluations=2)
+    found = [e.data for e in read_ledger(result.run / "ledger.jsonl") if e.kind == "discovery"]
+    leaps = [data for data in found if any(alarm.startswith("leap") for alarm in data["alarms"])]
+    assert leaps
+    assert {data["quarantined"] for data in leaps} == {not counts}
+    assert (result.best_file is not None) is counts
+    pool = [e.data["sha"] for e in read_ledger(result.run / "ledger.jsonl") if e.kind == "construction"]
+    assert counts or not {data["sha"] for data in leaps} & set(pool)
+
+
 def test_a_moved_run_goes_on(copied, finished):
     path = copied(max_rounds=2)
     result = Run.resume(path).go()
