@@ -148,6 +148,9 @@ class Problem:
     beat, by `references` or by a number `target`. Everything else has a default that fits a problem whose
     construction is one list of numbers.
 
+    Whatever scoring needs, tables and modules, has to be loaded with `problem.py`, or by scoring the problem's own
+    start: the verifier process gives up files, network and new processes before it reads a construction.
+
     Attributes
     ----------
     slug : str

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from evocore.bench import bench_sandbox
-from evocore.bench.bench_sandbox import FAULTS, HONEST, OURS, Answer, Ours, faults, is_flat, program, survives
+from evocore.bench.bench_sandbox import FAULTS, HONEST, OURS, faults, is_flat, survives
+from evocore.bench.sandbox_entrants import Answer, Ours, program
 
 
 @pytest.mark.parametrize("letters", ["cg", "de", "h"])
