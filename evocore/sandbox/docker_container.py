@@ -190,7 +190,6 @@ class RunnerContainer(ControlledRunner):
         self._hung_up_at: float | None = None
         self._pid = 0
         self._how = "no container"
-        self._trouble = ""
         self._output = Tail(MOST_COMPLAINT_BYTES)
         self._thread = threading.Thread(target=self._live, name="evocore-container", daemon=True)
         self._thread.start()
@@ -216,8 +215,8 @@ class RunnerContainer(ControlledRunner):
         os.eventfd_write(self._wake, 1)
 
     def complaints(self) -> str:
-        """Return what the engine said where it failed, or else the end of what the runner wrote."""
-        return self._trouble or self._output.text().strip()
+        """Return the end of what the runner wrote."""
+        return self._output.text().strip()
 
     def bury(self) -> str:
         """Close what is left."""
@@ -239,9 +238,9 @@ class RunnerContainer(ControlledRunner):
             with engine() as client, self._open_door() as (folder, door):
                 self._run(client, folder, door)
         except SandboxUnavailable as error:
-            self._trouble = str(error)
+            self.trouble = str(error)
         except Exception as error:  # a thread's boundary: whatever it is, the sandbox must hear of the end
-            self._trouble = f"{type(error).__name__}: {error}"
+            self.trouble = f"{type(error).__name__}: {error}"
         finally:
             self._far.close()
             os.eventfd_write(self.end_fd, 1)

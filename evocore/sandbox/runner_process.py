@@ -38,9 +38,12 @@ class ControlledRunner(ABC):
         The near end of the jobs' socket. Hanging up ends the runner.
     end_fd : int
         Readable once the runner has ended.
+    trouble : str
+        What failed of that which runs it, after its end; empty where nothing did.
     """
 
     end_fd: int
+    trouble = ""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)

@@ -231,6 +231,8 @@ class Supervisor:
             request.finish(attempt.outcome(time.monotonic()))
         elif request.n_tries < 2:
             self._place(request)
+        elif runner.trouble:
+            request.fail(SandboxUnavailable(runner.trouble))
         elif not runner.is_ready:
             said = complaints.splitlines()[-1] if complaints else "nothing"
             request.fail(SandboxUnavailable(f"expected the sandbox' runner to start, got {how}; it said: {said}"))
