@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from evocore import verifiers
-from evocore.errors import SandboxUnavailable
+from evocore.errors import EvocoreError, SandboxUnavailable
 from evocore.problems import problem as find_problem
 from evocore.sandbox.attacks import ATTACKS, Attack
 from evocore.sandbox.base import Job, Limits, Offer, Outcome, Status, Tier
@@ -232,6 +232,13 @@ class Selftest:
     def run(self, attack: Attack) -> Result:
         """Run one attack beside an honest program, and look at what has changed."""
         seen = _Findings()
+        try:
+            self._run(attack, seen)
+        except EvocoreError as error:
+            seen.always.append(f"sandbox or verifier do not work any more: {error}")
+        return self._result(attack, seen)
+
+    def _run(self, attack: Attack, seen: _Findings) -> None:
         secret = new_secret()
         processes = {"controller": os.getpid(), "verifier": self._verifier.pid}
         with ThreadPoolExecutor(1) as beside, Targets(processes, _verifier_files()) as targets, _Growth() as growth:
@@ -247,7 +254,6 @@ class Selftest:
         if growth.n_bytes > MOST_GROWTH_BYTES:
             grown, allowed = growth.n_bytes >> 20, MOST_GROWTH_BYTES >> 20
             seen.always.append(f"the controller grew by {grown} MB, at most {allowed} allowed")
-        return self._result(attack, seen)
 
     def _result(self, attack: Attack, seen: _Findings) -> Result:
         is_promised = self.tier in attack.promised_by

@@ -139,6 +139,12 @@ def test_late_verdicts_and_a_grown_controller_count_as_broken(unsafe, monkeypatc
     assert any("the controller grew by" in what for what in broken)
 
 
+def test_a_sandbox_that_does_not_work_any_more_counts_as_broken():
+    with Selftest(Tier.UNSAFE) as opened:
+        pass
+    assert not opened.run(named("exit_at_once")).is_stopped
+
+
 def test_a_process_that_stays_is_found():
     with Targets({}, ()) as targets:
         command = [sys.executable, "-c", "print(flush=True), input()", targets.marker]
