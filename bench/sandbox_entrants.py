@@ -133,7 +133,7 @@ class Ours:
 
     def cpu_seconds(self) -> float:
         """Processor time of controller, verifier, and the runners with all programs that have ended."""
-        runners = [pid for pid in linux.children(os.getpid()) if pid != self.verifier.pid]
+        runners = [pid for pid in linux.descendants(os.getpid()) if pid != self.verifier.pid]
         return time.process_time() + linux.cpu_seconds(self.verifier.pid) + sum(map(_with_children, runners))
 
     def close(self) -> None:
