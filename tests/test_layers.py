@@ -57,7 +57,7 @@ def test_the_import_contracts_hold(tmp_path):
         (
             "evocore/search/extra.py",
             "from evocore.problems.erdos_min_overlap.optimizers import extra",
-            "optimizer programs are data",
+            "optimizer programs and attack programs are data",
         ),
     ],
 )
