@@ -34,10 +34,10 @@ def launch(arguments, folder, **environment):
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, **environment)
 
 
-def started(folder, budget, **environment):
-    """Start a run of the usual settings in `folder/run`."""
+def started(folder, budget, extra="", **environment):
+    """Start a run of the usual settings, and others if need be, in `folder/run`."""
     settings = folder / "settings.toml"
-    settings.write_text(SETTINGS.format(budget=budget))
+    settings.write_text(SETTINGS.format(budget=budget) + extra)
     return launch(["run", "--config", settings, "--out", folder / "run"], folder, **environment)
 
 
@@ -75,14 +75,15 @@ def still_there(processes_then, seconds=10.0):
 
 
 def of_role(role, controller):
-    """Processes of a controller: its verifiers, its runners, or the candidates, which are the runners' children."""
+    """Processes of a controller: its verifiers, its runners, or the candidates, the last below the runners."""
     parents = processes()
     children = {one for one, parent in parents.items() if parent == controller}
     named = {"verifier": "evocore.verifiers", "runner": "evocore.sandbox.runner"}
     if role != "candidate":
         return {one for one in children if named[role] in _command(one[0])}
     runners = {one[0] for one in children if named["runner"] in _command(one[0])}
-    return {one for one, parent in parents.items() if parent in runners}
+    below = set().union(*map(descendants, runners))
+    return {one for one in below if one[0] not in parents.values()}
 
 
 def _command(pid):

@@ -15,7 +15,7 @@ import pytest
 from evocore.ledger import read_ledger
 
 HOUR = 3600
-BUDGET_SECONDS = 6.0
+BUDGET_SECONDS = 12.0
 
 
 @pytest.fixture(scope="module")
