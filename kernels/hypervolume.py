@@ -159,6 +159,10 @@ def hypervolume_contributions(
     >>> hypervolume_contributions([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]], [4.0, 4.0])
     array([1., 1., 1.])
     """
+    if method == "auto" and (maximize is False or maximize is True):
+        found: Array | None = _hypervolume.contributions_at_once(points, reference, maximize)
+        if found is not None:
+            return found
     if method not in METHODS:
         raise ValueError(f"expected method out of {', '.join(METHODS)}, got {method!r}")
     r = as_reference(reference)

@@ -55,6 +55,8 @@ def warm_up() -> None:
     """Load the libraries, compile what can be compiled, and load the built-in problems."""
     from scipy import optimize
 
+    from evocore.optim import jit
+
     for name in LIBRARIES:
         importlib.import_module(name)
     _forget_caches()
@@ -64,9 +66,7 @@ def warm_up() -> None:
     _peak(x, x)
     optimize.minimize(lambda v: (float(v @ v), 2 * v), x, jac=True, method="L-BFGS-B")
     optimize.linprog(np.ones(2), A_ub=-np.eye(2), b_ub=-np.ones(2))
-    compile_optim = getattr(importlib.import_module("evocore.optim"), "warm_up", None)
-    if compile_optim is not None:
-        compile_optim()
+    jit.warm_up()
     _load_problems()
 
 
