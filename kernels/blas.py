@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from evocore.kernels import _blas
 from evocore.kernels.fourier import autoconvolve, cross_correlate
+from evocore.kernels.points import as_reals
 
 Array = npt.NDArray[np.float64]
 
@@ -188,7 +189,7 @@ def _lags(a: Array, v: Array, which: npt.NDArray[np.int64] | None, kernel: str, 
 
 
 def _vector(x: npt.ArrayLike, name: str) -> Array:
-    values = np.ascontiguousarray(x, dtype=np.float64)
+    values = as_reals(x, name)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"expected {name} to be a vector of one or more values, got shape {values.shape}")
     return values

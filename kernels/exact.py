@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _exact
+from evocore.kernels.points import as_reals
 
 Array = npt.NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class ExactVector:
     """
 
     def __init__(self, x: npt.ArrayLike, *, use_avx2: bool = _exact.HAS_AVX2) -> None:
-        values = np.array(x, dtype=np.float64, order="C")
+        values = np.array(as_reals(x, "x"))
         if values.ndim != 1 or values.size == 0:
             raise ValueError(f"expected a vector of one or more values, got shape {values.shape}")
         if use_avx2 and not _exact.HAS_AVX2:

@@ -520,7 +520,7 @@ static inline void fft_evaluate(const fft_point *z, const double *c, long n, dou
 }
 
 /* Whether c, n_lags values that begin at lag `first` (0, or -(n_y - 1) for correlations), are the products of x and y,
-   up to `error` a lag and the rounding of the check itself. A fault in any lag shows, at its full size. */
+   up to `error` a lag and the rounding of the check itself. A fault in any lag adds its full size to the gap. */
 static inline int fft_holds(const fft_point *z, const double *x, long n_x, const double *y, long n_y, const double *c,
                             long n_lags, int is_correlation, double error) {
     double xr, xi, yr, yi, cr, ci, x_sum = 0.0, y_sum = 0.0;

@@ -24,8 +24,10 @@ product. With A = log2(m) sums and M products on every path, t = (1 + u)^A (1 + 
 Together ``(1 + t)^3 (1 + sqrt(5) u) - 1``, evaluated by log1p and expm1: 1 + u is not a double.
 
 Every call checks itself: the sums c_k of a convolution satisfy ``sum c_k z^k = x(z) y(z)`` at z = exp(i), which is no
-root of unity of any order, so that no fault of any lag is invisible there; both sides are computed by Horner's rule
-with their own error bounds, and a gap beyond these raises `KernelFault`.
+root of unity of any order, so that no lag is out of sight there; both sides are computed by Horner's rule with their
+own error bounds, and a gap beyond these raises `KernelFault`. The bounds are worst cases and grow with the length: for
+values of one sign, a fault of one lag is certain to be noticed from about 3e-10 of the largest sum on for 600 values,
+1e-8 for 4096 and 2e-6 for 65,536 (see `sums_hold`).
 
 References
 ----------
@@ -45,9 +47,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _fourier
+from evocore.kernels.points import as_reals
 
 Array = npt.NDArray[np.float64]
 
+MAX_VALUES = 2**22  # what `error_bound` answers for: it lays a transform of that length out
 BACKENDS = ("evocore", "numpy", "fftw")
 
 
@@ -84,7 +88,9 @@ def error_bound(n: int) -> float:
     >>> 1e-14 < error_bound(1000) < 2e-14
     True
     """
-    return _fourier.relative_error(2 * max(n, 1) - 1, True)
+    if not 1 <= n <= MAX_VALUES:
+        raise ValueError(f"expected 1 <= n <= {MAX_VALUES}, got {n}")
+    return _fourier.relative_error(2 * n - 1, True)
 
 
 def sums_hold(x: npt.ArrayLike, y: npt.ArrayLike, sums: npt.ArrayLike, *, is_correlation: bool = False) -> bool:
@@ -231,7 +237,7 @@ def overlap_maximum(
 
 
 def _vector(x: npt.ArrayLike, name: str) -> Array:
-    values = np.ascontiguousarray(x, dtype=np.float64)
+    values = as_reals(x, name)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"expected {name} to be a vector of one or more values, got shape {values.shape}")
     _require_finite(values, name)
@@ -255,7 +261,7 @@ def _products(is_correlation: bool, x: Array, y: Array, is_binary: bool, backend
 
 
 def _maximum(is_overlap: bool, x: npt.ArrayLike, is_binary: bool, backend: str, use_avx2: bool) -> float | Array:
-    values = np.ascontiguousarray(x, dtype=np.float64)
+    values = as_reals(x, "x")
     if values.ndim not in (1, 2) or values.shape[-1] == 0:
         raise ValueError(f"expected a vector or a batch of vectors of one or more values, got shape {values.shape}")
     least, largest = _require_finite(values, "x")

@@ -1,4 +1,4 @@
-"""What the kernels take as a set of points, and what they refuse."""
+"""What the kernels take as numbers and as a set of points, and what they refuse."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ def as_points(points: npt.ArrayLike, name: str = "points") -> Array:
         raise ValueError(f"expected {name} of shape (n, d), got {array.shape}")
     if array.shape[0] > MAX_POINTS:
         raise ValueError(f"expected at most {MAX_POINTS} {name}, got {array.shape[0]}")
+    return np.require(array, dtype=np.float64, requirements=["C", "ALIGNED"])
+
+
+def as_reals(values: npt.ArrayLike, name: str = "values") -> Array:
+    """Return numbers as a C-ordered float64 array, copied only where they are something else.
+
+    Raises
+    ------
+    TypeError
+        They are not real numbers: complex ones would lose a part, and None would become NaN.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"expected {name} as real numbers, got dtype {array.dtype}")
     return np.require(array, dtype=np.float64, requirements=["C", "ALIGNED"])
 
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from evocore.kernels import _smoothmax
 from evocore.kernels.fourier import value_range
-from evocore.kernels.points import refuse_nonfinite
+from evocore.kernels.points import as_reals, refuse_nonfinite
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def log_sum_exp(values: npt.ArrayLike, beta: float, *, use_avx2: bool = _smoothm
     >>> round(value, 12) == round(1 + math.log(2) / 2, 12), weights.tolist()
     (True, [0.5, 0.5, 0.0])
     """
-    c = np.ascontiguousarray(values, dtype=np.float64)
+    c = as_reals(values)
     if c.ndim != 1 or not c.size:
         raise ValueError(f"expected a vector of one or more values, got shape {c.shape}")
     if not 0.0 < beta < math.inf:
@@ -89,7 +89,7 @@ def exp(x: npt.ArrayLike, *, use_avx2: bool = _smoothmax.HAS_AVX2) -> Array:
     >>> exp([0.0, -math.inf]).tolist()
     [1.0, 0.0]
     """
-    values = np.ascontiguousarray(x, dtype=np.float64)
+    values = as_reals(x, "x")
     out = np.empty_like(values)
     if values.size:
         _smoothmax.exponentials(values.reshape(-1), out.reshape(-1), use_avx2)
@@ -141,7 +141,7 @@ class SmoothedMaximum:
         return int(self._state.n_evaluations)
 
     def _parameters(self, x: npt.ArrayLike) -> Array:
-        values = np.ascontiguousarray(x, dtype=np.float64)
+        values = as_reals(x, "x")
         if values.shape != (self.n,):
             raise ValueError(f"expected x of shape ({self.n},), got {values.shape}")
         if math.isnan(value_range(values)[1]):
@@ -200,7 +200,7 @@ class SmoothedMaximum:
         """
         if self.kind == "spread":
             raise ValueError("expected a kind other than spread: its beta is relative to a maximum that changes with x")
-        values, rows = self._parameters(x), np.array(directions, dtype=np.float64, ndmin=2, order="C")
+        values, rows = self._parameters(x), np.array(as_reals(directions, "directions"), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.n or np.ndim(directions) == 0:
             raise ValueError(f"expected directions of shape ({self.n},) or (k, {self.n}), got {np.shape(directions)}")
         if not np.isfinite(rows).all():

@@ -5,7 +5,8 @@ outside of one. Arguments are float64 arrays; what is not contiguous is copied. 
 its work, so that a program may evaluate single moves. The first use of a function compiles it, a tenth of a second or
 two; the sandbox does that with the two maxima before a program starts.
 
-Beside Python's exceptions, which are those of the kernels without their details, nothing differs: see the functions of
+Beside Python's exceptions, which are those of the kernels without their details, and `outdoes`, which compares one
+vector with rows, the results are the same: see the functions of
 the same names in `evocore.kernels.fourier`, `smoothmax`, `dominance`, `similarity`, `hypervolume`, `geometry`, `blas`.
 
 Examples
@@ -109,6 +110,8 @@ _NO_MEMORY, _FAULT = -1, -2
 @njit()
 def _finite_range(x: Array) -> tuple[float, float]:
     """Least and largest value; x is contiguous."""
+    if x.ndim != 1:
+        raise ValueError("expected a vector, got an array of another dimension")
     if x.size == 0:
         raise ValueError("expected one or more values, got none")
     found = np.empty(2)
@@ -191,7 +194,7 @@ def smoothed_maximum(kind: int, x: Array, beta: float, gradient: Array) -> tuple
         Parameters, n >= 2.
     beta : float
         Inverse temperature.
-    gradient : (n,) float64 array, contiguous
+    gradient : (n,) float64 array
         Receives the gradient.
 
     Returns
@@ -203,19 +206,23 @@ def smoothed_maximum(kind: int, x: Array, beta: float, gradient: Array) -> tuple
     if values.size < 2 or gradient.size != values.size or not 0 <= kind <= 3:
         raise ValueError("expected a kind, two or more parameters and as many entries of the gradient")
     _finite_range(values)
-    out = np.empty(2)
-    _require_sound(_value(kind, values.ctypes, values.size, beta, gradient.ctypes, out[:1].ctypes, out[1:].ctypes))
+    out, slope = np.empty(2), np.empty(values.size)  # C writes to what lies in one piece: the caller's may not
+    _require_sound(_value(kind, values.ctypes, values.size, beta, slope.ctypes, out[:1].ctypes, out[1:].ctypes))
+    gradient[:] = slope
     return out[0], out[1]
 
 
 @njit()
 def log_sum_exp(values: Array, beta: float, weights: Array) -> float:
-    """Return the value of `evocore.kernels.smoothmax.log_sum_exp`; `weights`, contiguous, receive the gradient."""
+    """Return the value of `evocore.kernels.smoothmax.log_sum_exp`; `weights` receive the gradient."""
     c = np.ascontiguousarray(values)
     _finite_range(c)
     if weights.size != c.size or not 0.0 < beta < np.inf:
         raise ValueError("expected as many weights as values, and beta finite and > 0")
-    return float(_log_sum_exp(c.ctypes, c.size, beta, weights.ctypes))
+    shares = np.empty(c.size)
+    value = float(_log_sum_exp(c.ctypes, c.size, beta, shares.ctypes))
+    weights[:] = shares
+    return value
 
 
 @njit()
@@ -231,7 +238,7 @@ def exp(x: Array) -> Array:
 def ddot(x: Array, y: Array) -> float:
     """Return `evocore.kernels.blas.ddot(x, y)`: the bits that NumPy has with OpenBLAS' Haswell kernel, one thread."""
     a, b = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    if a.size != b.size:
+    if a.ndim != 1 or b.ndim != 1 or a.size != b.size:
         raise ValueError("expected vectors of one length")
     return _dot(0, a.size, a.ctypes, b.ctypes, 0, 1) if a.size else 0.0
 
@@ -242,12 +249,22 @@ def ddot(x: Array, y: Array) -> float:
 @njit()
 def outdoes(f: Array, g: Array, epsilon: float) -> npt.NDArray[np.bool_]:
     """Tell which rows of g, (m, d), the vector f outdoes, as `evocore.kernels.dominance.outdoes` does: (m,) bools."""
+    if f.ndim != 1 or g.ndim != 2 or f.size < 2 or g.shape[1] != f.size:
+        raise ValueError("expected a vector and rows of its length, two or more coordinates")
+    if not 0.0 <= epsilon < np.inf:
+        raise ValueError("expected epsilon finite and >= 0")
+    for value in f:
+        if not abs(value) < np.inf:
+            raise ValueError("expected finite values, got one that is not")
     out = np.empty(g.shape[0], dtype=np.bool_)
     for j in range(g.shape[0]):
         lead = f[0] - g[j, 0]
         cheaper = True
-        for k in range(1, f.size):
-            cheaper &= f[k] > g[j, k]
+        for k in range(f.size):
+            if not abs(g[j, k]) < np.inf:
+                raise ValueError("expected finite values, got one that is not")
+            if k > 0:
+                cheaper &= f[k] > g[j, k]
         out[j] = lead > epsilon or (abs(lead) <= epsilon and cheaper)
     return out
 

@@ -135,6 +135,42 @@ def test_what_the_kernels_refuse_is_refused(call):
         call()
 
 
+def test_outputs_need_not_lie_in_one_piece():
+    x = np.random.default_rng(3).random(40)
+    for call in (
+        lambda out: jit.log_sum_exp(x, 3.0, out),
+        lambda out: jit.smoothed_maximum(jit.SIGNED, x, 30.0, out),
+    ):
+        plain, wide = np.empty(40), np.full(120, 7.0)
+        call(plain)
+        call(wide[39::-1])
+        same(wide[39::-1].copy(), plain)
+        assert (wide[40:] == 7.0).all()
+        frozen = np.zeros(40)
+        frozen.setflags(write=False)
+        with pytest.raises(TypingError):
+            call(frozen)
+        assert not frozen.any()
+
+
+def test_shapes_are_checked_before_memory_is_read():
+    rows = np.ones((3, 2))
+    for f, epsilon in (
+        (np.ones(9), 0.1),
+        (np.ones(0), 0.1),
+        (np.ones(1), 0.1),
+        (np.ones(2), -1.0),
+        (np.array([1.0, np.nan]), 0.1),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            jit.outdoes(f, rows, epsilon)
+    with pytest.raises(ValueError, match="expected finite"):
+        jit.outdoes(np.ones(2), np.array([[1.0, np.inf]]), 0.1)
+    for call in (jit.autoconvolve, jit.autoconvolution_maximum, lambda x: jit.convolve(x, np.ones(2))):
+        with pytest.raises(ValueError, match="expected a vector"):
+            call(rows)
+
+
 def test_another_dtype_is_refused_when_compiling():
     with pytest.raises(TypingError):
         jit.autoconvolution_maximum(np.ones(3, dtype=np.float32))
