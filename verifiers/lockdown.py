@@ -154,7 +154,19 @@ class Ruleset:
                 os.close(fd)
 
     def enforce(self) -> None:
-        """Refuse everything else from here on, to this thread and to all that it starts. Forgo privileges first."""
+        """Refuse everything else from here on, to this thread and to all that it starts. Forgo privileges first.
+
+        Raises
+        ------
+        SandboxUnavailable
+            The kernel refuses, or there is another thread: it would go free, and could be handed any work.
+        """
+        n_threads = len(os.listdir("/proc/self/task"))
+        if n_threads > 1:
+            raise SandboxUnavailable(
+                f"expected a process with one thread to confine, got {n_threads}: Landlock holds the thread that asks "
+                "and no other; let the problem start its threads when it scores, not while it is loaded"
+            )
         flags = ctypes.c_uint(_known(_UNLOGGED, self._version))
         _check(_libc.syscall(_RESTRICT_SELF, self.fd, flags), "a Landlock ruleset for this process")
 

@@ -245,6 +245,7 @@ def main() -> None:
     """Load everything, then serve."""
     jobs, controller, folder = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])
     tier = Tier(sys.argv[4])
+    _heed_signals()
     signal.signal(signal.SIGTERM, lambda signum, stack: _leave(folder))
     linux.die_with_parent(signal.SIGTERM)
     if os.getppid() != controller:
@@ -254,6 +255,17 @@ def main() -> None:
     runner = serve(jobs, Runner, None if tier is Tier.UNSAFE else Confinement())
     if runner.has_lost_controller():
         _leave(folder)
+
+
+def _heed_signals() -> None:
+    """Undo what was ignored where evocore was started, as by a shell with `&`.
+
+    An ignored SIGCHLD leaves no end of a child to wait for, and children inherit the rest. SIGPIPE and SIGXFSZ are
+    those that Python itself ignores.
+    """
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _step_inside(folder: Path) -> None:

@@ -24,6 +24,7 @@ from evocore.errors import ConfigError, EvocoreError, InfrastructureError, Ledge
 from evocore.ledger import Ledger, replay, write_file
 from evocore.problems import problem as find_problem
 from evocore.problems.base import lower, upper
+from evocore.problems.registry import folder_of
 from evocore.sandbox import Tier, offered_tier, read_tier
 from evocore.search.curriculum import TaskBook
 from evocore.search.discoveries import Discoveries, shown_exact
@@ -225,6 +226,7 @@ class Run:
         check_mutators(config)
         programs = initial_programs(problem, config)
         start = None if config.start is None else read_start(problem, config.start)
+        _refuse_runs_inside(folder_of(problem), out)
         verifier = Verifier(problem)
         try:
             if start is not None:
@@ -543,6 +545,16 @@ class Run:
             seconds=self._clock.elapsed(),
             reason=self._stop.reason or "time",
             target_reached=reached,
+        )
+
+
+def _refuse_runs_inside(folder: Path, out: str | os.PathLike[str] | None) -> None:
+    """Programs may read the folder of their problem, and must not read a run."""
+    where = Path("evocore-runs" if out is None else out).resolve()
+    if where.is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"expected a run outside the problem's folder, which its programs may read, got {where}: "
+            "start from another folder, or choose one with --out"
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evocore.cli.main import main
 from evocore.config import RunConfig
 from evocore.ledger import read_ledger
 
@@ -158,3 +159,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, words):
     for word in words:
         assert word in told[0]
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_run_inside_its_problems_folder_is_refused(problem_folder, monkeypatch, capsys):
+    monkeypatch.chdir(problem_folder)
+    before = sorted(problem_folder.iterdir())
+    assert main(["run", ".", "--budget", "1s"]) == 2
+    assert "expected a run outside the problem's folder" in capsys.readouterr().err
+    assert sorted(problem_folder.iterdir()) == before

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 
 from evocore.sandbox import Job, Limits, Status, Tier
 from evocore.sandbox.confinement import visible
+from evocore.sandbox.tiers import offered_tier, open_sandbox
 from evocore.verifiers import lockdown
 
 REFUSED = ("PermissionError", "FileNotFoundError", "OSError")
@@ -258,3 +262,37 @@ def test_a_problem_may_read_its_own_folder_whenever_it_likes(sandbox, problem_fo
         assert (outcome.status, outcome.stdout) == (Status.OK, "4.5\n"), outcome
     other = sandbox.run(Job(program, str(problem_folder), np.ones(3), 0, 30.0), Limits(30.0, 30.0))
     assert other.stdout == "3.0\n", other
+
+
+@pytest.mark.parametrize("tier", ["linux", "linux-strict"])
+def test_a_problem_that_has_started_a_thread_is_refused(tmp_path, problem_folder, tier):
+    folder = tmp_path / "threaded"
+    shutil.copytree(problem_folder, folder)
+    with (folder / "problem.py").open("a") as file:
+        file.write("\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n")
+        file.write("pool.submit(int).result()\n")
+    with open_sandbox(offered_tier(tier)) as sandbox:
+        program = "def optimize(problem, start, seed, deadline, offer):\n    return start\n"
+        outcome = sandbox.run(Job(program, str(folder), np.array([1.0]), 0, 5.0), Limits(30.0, 30.0))
+        assert outcome.status is Status.INFRASTRUCTURE
+        assert "one thread to confine, got 2" in outcome.detail
+
+
+def test_signals_that_were_ignored_at_the_start_spoil_nothing(problem_folder):
+    code = (
+        "import signal, sys, numpy as np\n"
+        "from evocore.sandbox import Job, Limits, ProcessSandbox\n"
+        "with ProcessSandbox('linux') as sandbox:\n"
+        "    program = 'import signal\\ndef optimize(problem, start, seed, deadline, offer):\\n'\n"
+        "    program += '    print(signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL)\\n    return start'\n"
+        "    outcome = sandbox.run(Job(program, sys.argv[1], np.ones(1), 0, 5.0), Limits(30.0, 30.0))\n"
+        "    print(outcome.status, outcome.stdout.strip())\n"
+    )
+    ignoring = (
+        "import os, signal, sys\nfor n in (signal.SIGCHLD, signal.SIGQUIT):\n    signal.signal(n, signal.SIG_IGN)\n"
+    )
+    ignoring += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    done = subprocess.run(
+        [sys.executable, "-c", ignoring, "-c", code, str(problem_folder)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["ok", "True"], done.stderr
