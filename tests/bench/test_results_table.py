@@ -38,6 +38,7 @@ def a_run(score, *, direction="minimize", budget=120.0):
         hand_ins=0,
         rejected=0,
         quarantined=0,
+        tiers=("linux",),
     )
 
 
