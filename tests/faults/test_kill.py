@@ -81,6 +81,7 @@ def test_two_hundred_kills(tmp_path, faults, seed):
     with written_down(seed, commit) as kills:
         n_killed, run, best = killed_and_resumed(faults, tmp_path, kills=N_KILLS, budget=12.0, seed=seed)
         kills.append(n_killed)
+        assert n_killed > N_KILLS // 2
         finish(faults, run, best)
 
 
