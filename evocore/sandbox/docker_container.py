@@ -28,6 +28,7 @@ from evocore.sandbox.tries import Tail, Try
 if TYPE_CHECKING:
     from docker import DockerClient
 
+ANSWER_SECONDS = 2.0
 OWNER = "evocore.sandbox.owner"  # the label that says which process a container works for
 RUNNER_BYTES = 256 << 20  # what the runner itself keeps in memory, on top of what its program may have
 SCRATCH_OPTIONS = "rw,size=16m,nr_inodes=4096,nosuid,nodev,noexec,mode=1777"
@@ -311,13 +312,22 @@ class RunnerContainer(ControlledRunner):
 
     def _wait(self, client: DockerClient, container: str) -> str:
         from docker.errors import NotFound
+        from requests.exceptions import ConnectionError as NoAnswer
+        from requests.exceptions import Timeout
 
-        if self._is_killed or self._patience() == 0:
-            return "killed"
-        try:
-            return f"exit code {client.api.wait(container, condition='removed')['StatusCode']}"
-        except NotFound:
-            return "gone already"
+        while not self._is_killed and self._patience() != 0:
+            try:
+                ended = client.api.wait(container, timeout=ANSWER_SECONDS, condition="removed")
+                return f"exit code {ended['StatusCode']}"
+            except NotFound:
+                return "gone already"
+            except (NoAnswer, Timeout):
+                # an engine never answers where the container went while it was asked: so ask whether it is there
+                try:
+                    client.api.inspect_container(container)
+                except NotFound:
+                    return "gone already"
+        return "killed"
 
     def _remove(self, client: DockerClient, container: str) -> None:
         from docker.errors import APIError
