@@ -382,7 +382,7 @@ class Verifier:
             if changed:
                 raise VerifierUnavailable(
                     f"the verifier process had to be started again, and finds changed: {shown_changes(changed)}; undo "
-                    f"the change, or begin a new run"
+                    f"the change and resume, or begin a new run"
                 )
             self._rebuild(fresh)
         except BaseException:

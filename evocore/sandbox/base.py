@@ -172,7 +172,7 @@ class Outcome:
         Peak resident memory, with the preloaded libraries.
     n_offers : int
         Hand-ins that arrived in time. A program that hands in faster than they are checked has some in between
-        counted but not passed on; the newest always is.
+        counted but not passed on, and what is left a second after its end as well; the newest always is.
     n_late : int
         Hand-ins that came too late to count.
     stdout, stderr : str

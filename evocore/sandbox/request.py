@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import math
 import os
 import threading
 import time
@@ -23,6 +24,7 @@ _ALL_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcnt
 MOST_FOLDER_BYTES = 8 << 20
 MOST_WAITING = 16
 MOST_WAITING_BYTES = 128 << 20
+SETTLE_SECONDS = 1.0
 
 
 class Request:
@@ -62,6 +64,7 @@ class Request:
         self._started: float | None = None
         self._cpu_seconds: Callable[[], float] = float
         self._outcome: Outcome | None = None
+        self._ended = math.inf
         self._error: EvocoreError | None = None
 
     # ---- the supervisor's side ------------------------------------------------------------------------------------
@@ -95,6 +98,7 @@ class Request:
         """Hand over the outcome."""
         with self._changed:
             self._outcome = outcome
+            self._ended = time.monotonic()
             self._changed.notify()
 
     def fail(self, error: EvocoreError) -> None:
@@ -113,6 +117,9 @@ class Request:
     def next(self, mark: float | None) -> Offer | Outcome | float:
         """Wait for what comes first: the next hand-in, the checkpoint at `mark` seconds, or the outcome.
 
+        Hand-ins that still wait when the program has ended are handed over for another `SETTLE_SECONDS`; after that
+        only the newest is. Large ones may take the verifier seconds each, and nobody should wait for all of them.
+
         Returns
         -------
         Offer, Outcome or float
@@ -122,6 +129,10 @@ class Request:
             while True:
                 if self._error is not None:
                     raise self._error
+                if len(self._waiting) > 1 and time.monotonic() > self._ended + SETTLE_SECONDS:
+                    newest = self._waiting.pop()
+                    self._waiting.clear()
+                    return newest
                 if self._waiting:
                     return self._waiting.popleft()
                 if self._outcome is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import selectors
 import tempfile
@@ -23,6 +24,27 @@ from evocore.sandbox.wire import Garbage
 READY_SECONDS = 180.0
 HELLO_SECONDS = 60.0
 RESEND_SECONDS = 0.02
+FOLDER_PREFIX = "evocore-sandbox-"
+ABANDONED_SECONDS = 60.0
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove the folders of this user's sandboxes that nobody holds any more.
+
+    A sandbox holds a lock on its folder, which the kernel lets go with the last of its process. A folder younger than
+    `ABANDONED_SECONDS` may be one that is just being made, and stays.
+    """
+    with suppress(OSError):  # no right to look there
+        for folder in list(parent.glob(f"{FOLDER_PREFIX}*")):
+            with suppress(OSError):  # held, gone meanwhile, or not to be removed
+                fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    found = os.fstat(fd)
+                    if found.st_uid == os.getuid() and time.time() - found.st_mtime > ABANDONED_SECONDS:
+                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        linux.remove_tree(folder)
+                finally:
+                    os.close(fd)
 
 
 class Supervisor:
@@ -49,7 +71,9 @@ class Supervisor:
         self._lock = threading.Lock()
         self._is_closing = False
         self._is_done = False
-        self._folder = Path(tempfile.mkdtemp(prefix="evocore-sandbox-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        self._in_use = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._in_use, fcntl.LOCK_EX)
         self._n_runners = 0
         self._shared: ControlledRunner | None = None
         self._next: ControlledRunner | None = None
@@ -58,8 +82,9 @@ class Supervisor:
     # ---- called from other threads --------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, with the first runner."""
+        """Begin, with the first runner, and clear up after sandboxes whose processes were all killed at once."""
         self._thread.start()
+        remove_abandoned(self._folder.parent)
 
     def submit(self, request: Request) -> None:
         """Run a request; its outcome or error arrives there."""
@@ -78,6 +103,7 @@ class Supervisor:
             self._thread.join()
         with suppress(PermissionError):  # made immutable by a program that ran as root
             linux.remove_tree(self._folder)
+        os.close(self._in_use)
 
     def runner_pids(self) -> list[int]:
         """Process ids of the runners that are up."""

@@ -83,8 +83,8 @@ def check_scoring_code(run: Mapping[str, Any], verifier: Verifier, rundir: RunDi
     names = changes(run["verifier_parts"], verifier.parts) if "verifier_parts" in run else ["nobody noted which"]
     raise InfrastructureError(
         f"expected the scoring code that the run began with (digest {begun[:12]}), got another "
-        f"({verifier.digest[:12]}); changed: {shown_changes(names)}; undo the change, or begin a new run with "
-        f"--start {rundir.best}"
+        f"({verifier.digest[:12]}); changed: {shown_changes(names)}; undo the change and resume, or begin a new "
+        f"run with --start {rundir.best}"
     )
 
 

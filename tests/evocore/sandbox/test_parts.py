@@ -1,6 +1,8 @@
 """The parts of the sandbox that are plain functions of their input."""
 
+import fcntl
 import os
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evocore.sandbox import Job, Limits, Offer, Outcome, Status, Tier, linux
-from evocore.sandbox.request import MOST_WAITING, Request
+from evocore.sandbox.request import MOST_WAITING, SETTLE_SECONDS, Request
+from evocore.sandbox.supervisor import ABANDONED_SECONDS, FOLDER_PREFIX, remove_abandoned
 from evocore.sandbox.tries import Tail
 from evocore.sandbox.wire import FRAME, MOST_NOTE_BYTES, FrameReader, Garbage, Kind, frame
 
@@ -85,6 +88,36 @@ def test_waiting_hand_ins_are_thinned_but_never_the_newest(request_of_nobody, n)
     assert got == sorted(got)
     assert len(got) == n if n <= MOST_WAITING else 0 < len(got) <= MOST_WAITING
     assert not n or got[-1] == n - 1
+
+
+def test_of_what_waits_long_after_the_end_only_the_newest_is_handed_over(request_of_nobody, monkeypatch):
+    for i in range(MOST_WAITING):
+        request_of_nobody.put(Offer(b"", float(i), 0.0))
+    request_of_nobody.finish(OUTCOME)
+    first = request_of_nobody.next(None)
+    later = time.monotonic() + 2 * SETTLE_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert [first.seconds, request_of_nobody.next(None).seconds] == [0.0, MOST_WAITING - 1]
+    assert request_of_nobody.next(None) is OUTCOME
+
+
+def test_folders_of_sandboxes_that_were_killed_are_removed_and_no_others(tmp_path):
+    names = ("dead", "held", "young")
+    dead, held, young = folders = [tmp_path / f"{FOLDER_PREFIX}{name}" for name in names]
+    others = tmp_path / "others"
+    for folder in (*folders, others):
+        (folder / "1").mkdir(parents=True)
+        if folder is not young:
+            os.utime(folder, times=(0, time.time() - 2 * ABANDONED_SECONDS))
+    (tmp_path / f"{FOLDER_PREFIX}link").symlink_to(others)
+    fd = os.open(held, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    remove_abandoned(tmp_path)
+    assert not dead.exists()
+    assert held.exists() and young.exists() and (others / "1").exists()
+    os.close(fd)
+    remove_abandoned(tmp_path)
+    assert not held.exists() and young.exists()
 
 
 def test_nothing_is_taken_after_a_stop(request_of_nobody):
