@@ -16,12 +16,8 @@ cdef extern from "fourier.h":
         FO_OVERLAP
         FO_NO_MEMORY
         FO_FAULT
-    ctypedef struct fo_work:
-        pass
-    fo_work *fo_take(long n_lags, int is_binary) nogil
-    void fo_give_back(fo_work *w) nogil
     long fo_half(long n_lags, int is_binary) nogil
-    double fo_relative_error(const fo_work *w) nogil
+    double fo_relative_error(long n_lags, int is_binary) nogil
     int fo_roots(long n, double *re, double *im) nogil
     int fo_holds(
         int kind, const double *x, long n_x, const double *y, long n_y, const double *sums, double error) nogil
@@ -47,12 +43,7 @@ def real_length(long n, bint is_binary):
 
 
 def relative_error(long n_lags, bint is_binary):
-    cdef fo_work *work = fo_take(n_lags, is_binary)
-    if work == NULL:
-        _checked(FO_NO_MEMORY)
-    cdef double error = fo_relative_error(work)
-    fo_give_back(work)
-    return error
+    return fo_relative_error(n_lags, is_binary)
 
 
 def roots(double[::1] re, double[::1] im):

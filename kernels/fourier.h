@@ -21,7 +21,7 @@ typedef struct {
 fo_work *fo_take(long n_lags, int is_binary); /* NULL: no memory */
 void fo_give_back(fo_work *w);
 long fo_half(long n_lags, int is_binary);
-double fo_relative_error(const fo_work *w);
+double fo_relative_error(long n_lags, int is_binary);
 
 /* exp(-2 pi i k / n) for all k < n, n a multiple of 8, as the transforms have them. */
 int fo_roots(long n, double *re, double *im);

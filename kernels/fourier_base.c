@@ -75,7 +75,11 @@ int fo_maximum(int kind, const double *x, long n, double *out, int is_binary, in
     return status;
 }
 
-double fo_relative_error(const fo_work *w) { return fft_relative_error(w->plan, 1); }
+double fo_relative_error(long n_lags, int is_binary) {
+    fft_plan plan;
+    fft_lay_out(&plan, fo_half(n_lags, is_binary));
+    return fft_relative_error(&plan, 1);
+}
 
 int fo_roots(long n, double *re, double *im) {
     unit_roots roots;

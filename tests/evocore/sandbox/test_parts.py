@@ -114,10 +114,10 @@ def test_folders_of_sandboxes_that_were_killed_are_removed_and_no_others(tmp_pat
     fcntl.flock(fd, fcntl.LOCK_EX)
     remove_abandoned(tmp_path)
     assert not dead.exists()
-    assert held.exists() and young.exists() and (others / "1").exists()
+    assert [d.exists() for d in (held, young, others / "1")] == [True] * 3
     os.close(fd)
     remove_abandoned(tmp_path)
-    assert not held.exists() and young.exists()
+    assert [d.exists() for d in (held, young)] == [False, True]
 
 
 def test_nothing_is_taken_after_a_stop(request_of_nobody):
