@@ -66,7 +66,7 @@ def finish(faults, run, best):
 
 
 def test_ten_kills(tmp_path, faults):
-    n_killed, run, best = killed_and_resumed(faults, tmp_path, kills=10, budget=20.0, seed=1)
+    n_killed, run, best = killed_and_resumed(faults, tmp_path, kills=10, budget=60.0, seed=1)
     assert n_killed > 5
     finish(faults, run, best)
 
@@ -79,7 +79,7 @@ def test_two_hundred_kills(tmp_path, faults, seed):
     if row_of(seed, commit):
         pytest.skip(f"done at this commit: {LONG.name}")
     with written_down(seed, commit) as kills:
-        n_killed, run, best = killed_and_resumed(faults, tmp_path, kills=N_KILLS, budget=12.0, seed=seed)
+        n_killed, run, best = killed_and_resumed(faults, tmp_path, kills=N_KILLS, budget=60.0, seed=seed)
         kills.append(n_killed)
         assert n_killed > N_KILLS // 2
         finish(faults, run, best)
