@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from evocore.kernels import _hypervolume
 from evocore.kernels.hypervolume import as_points_of, as_reference, as_signs, hypervolume_contributions
-from evocore.kernels.points import Array
+from evocore.kernels.points import Array, as_array
 
 _SPARE_ROWS = 64
 
@@ -212,7 +212,7 @@ class HypervolumeArchive:
         return np.ascontiguousarray(as_points_of(points, self.n_objectives) * self._signs)
 
     def _row(self, point: npt.ArrayLike) -> Array:
-        row = np.asarray(point)
+        row = as_array(point, "point")
         if row.shape != (self.n_objectives,):
             raise ValueError(f"expected point of shape ({self.n_objectives},), got {row.shape}")
         return self._rows(row[None, :])

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _dominance
-from evocore.kernels.points import Array, as_points, directions, output, raise_nonfinite
+from evocore.kernels.points import Array, as_array, as_choice, as_number, as_points, directions, output, raise_nonfinite
 
 Maximize = bool | Sequence[bool] | npt.NDArray[np.bool_]
 
@@ -81,8 +81,7 @@ def non_dominated(
     >>> non_dominated([[1, 3], [2, 2], [2, 2]], maximize=[True, False], keep="first").tolist()
     [False, True, False]
     """
-    if keep not in ("all", "first"):
-        raise ValueError(f"expected keep as 'all' or 'first', got {keep!r}")
+    as_choice(keep, "keep", ("all", "first"))
     array = as_points(points)
     n, d = array.shape
     mask = np.empty(n, dtype=np.uint8)
@@ -158,7 +157,7 @@ def excess(
     maximize : bool or sequence of d bools
         Objectives for which larger is better: there it is q_jk - p_ik.
     out : (n, m) float64 array, optional
-        Where to write.
+        Where to write; in memory of its own.
     use_avx2 : bool
         Only for tests: both paths give the same bits.
 
@@ -173,7 +172,7 @@ def excess(
     [[1.0], [1.0]]
     """
     a, b = _two(p, q, "p", "q")
-    result = output(out, (len(a), len(b)), np.float64)
+    result = output(out, (len(a), len(b)), np.float64, p=a, q=b)
     if result.size:
         _dominance.excess(_packed(a, maximize, "p"), _packed(b, maximize, "q"), use_avx2, result)
     return result
@@ -242,7 +241,7 @@ def outdoes(
     epsilon : float
         Tolerance on accuracy, >= 0.
     out : (n, m) bool array, optional
-        Where to write; only where both are matrices.
+        Where to write, in memory of its own; only where both are matrices.
     use_avx2 : bool
         Only for tests: both paths give the same bits.
 
@@ -259,6 +258,7 @@ def outdoes(
     >>> outdoes([0.8, 0.9], [[0.9, 0.1], [0.81, 0.4]], epsilon=0.02).tolist()
     [False, True]
     """
+    epsilon = as_number(epsilon, "epsilon")
     if not 0.0 <= epsilon < np.inf:
         raise ValueError(f"expected epsilon finite and >= 0, got {epsilon}")
     a, a_is_one = _vectors(f, "f")
@@ -269,11 +269,11 @@ def outdoes(
         )
     if out is not None and (a_is_one or b_is_one):
         raise ValueError("expected out only for two matrices, got it for a single vector")
-    result = output(out, (len(a), len(b)), np.bool_)
+    result = output(out, (len(a), len(b)), np.bool_, f=a, g=b)
     if result.size:
         first = _packed(a, False, "f")
         second = first if b is a else _packed(b, False, "g")
-        _dominance.outdoes(first, second, float(epsilon), use_avx2, result.view(np.uint8))
+        _dominance.outdoes(first, second, epsilon, use_avx2, result.view(np.uint8))
     if a_is_one:
         result = result[0]
     return result[..., 0] if b_is_one else result
@@ -297,6 +297,6 @@ def _two(p: npt.ArrayLike, q: npt.ArrayLike, p_name: str, q_name: str) -> tuple[
 
 
 def _vectors(f: npt.ArrayLike, name: str) -> tuple[Array, bool]:
-    array = np.asarray(f)
+    array = as_array(f, name)
     is_one = array.ndim == 1
     return as_points(array[None, :] if is_one else array, name), is_one

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _exact
-from evocore.kernels.points import as_reals
+from evocore.kernels.points import as_number, as_reals, shown
 
 Array = npt.NDArray[np.float64]
 
@@ -80,7 +80,7 @@ class ExactVector:
         if values.ndim != 1 or values.size == 0:
             raise ValueError(f"expected a vector of one or more values, got shape {values.shape}")
         if use_avx2 and not _exact.HAS_AVX2:
-            raise ValueError("this processor has no AVX2")
+            raise ValueError("expected a processor with AVX2 for use_avx2=True, got one without")
         self._values = values
         self._vector = _exact.Vector(values)
         self._fast = use_avx2
@@ -115,12 +115,12 @@ class ExactVector:
         TooManyCandidates
             Where more products are in question.
         """
-        found = _exact.extremes(self._vector, self._vector, False, False, max_products, self._fast)
+        found = _exact.extremes(self._vector, self._vector, False, False, _allowed(max_products), self._fast)
         return _decided(found)[0], 2 * self.exponent
 
     def autoconvolution_extremes(self, *, max_products: float = MAX_PRODUCTS) -> Extremes:
         """Largest and smallest of the sums `sum_i x[i] x[k-i]`; as `autoconvolution_maximum` otherwise."""
-        found = _decided(_exact.extremes(self._vector, self._vector, False, True, max_products, self._fast))
+        found = _decided(_exact.extremes(self._vector, self._vector, False, True, _allowed(max_products), self._fast))
         return Extremes(found[0], found[1] or 0, 2 * self.exponent, found[2])
 
     def cross_correlation_maximum(self, other: ExactVector, *, max_products: float = MAX_PRODUCTS) -> tuple[int, int]:
@@ -138,7 +138,9 @@ class ExactVector:
         (int, int)
             Numerator and exponent: the value is `numerator * 2**exponent`, exactly.
         """
-        found = _exact.extremes(self._vector, other._vector, True, False, max_products, self._fast)
+        if not isinstance(other, ExactVector):
+            raise TypeError(f"expected other as an ExactVector, got {shown(other)}")
+        found = _exact.extremes(self._vector, other._vector, True, False, _allowed(max_products), self._fast)
         return _decided(found)[0], self.exponent + other.exponent
 
     def overlap_maximum(self, *, max_products: float = MAX_PRODUCTS) -> Overlap:
@@ -169,7 +171,7 @@ class ExactVector:
             Where more products are in question.
         """
         self._require_density()
-        parts = _exact.overlap(self._vector, max_products, self._fast)
+        parts = _exact.overlap(self._vector, _allowed(max_products), self._fast)
         if parts is None:
             raise TooManyCandidates(_TOO_MANY)
         total, n = self.total(), len(self)
@@ -197,7 +199,10 @@ class ExactVector:
             The value is `numerator / (2 * total**2)`, exactly; `total` is S.
         """
         self._require_density()
-        n, kept = len(self), ~clipped
+        n, allowed = len(self), _allowed(max_products)
+        if not isinstance(clipped, np.ndarray) or clipped.dtype != np.bool_ or clipped.shape != (n,):
+            raise ValueError(f"expected clipped as an array of {n} bools, got {shown(clipped)}")
+        kept = ~clipped
         inside = np.where(kept, self._values, 0.0)
         entries = ExactVector(inside, use_avx2=self._fast)
         unit = entries.exponent - self.exponent if entries.bits else 0
@@ -206,7 +211,7 @@ class ExactVector:
         shares = np.ldexp(inside, -self.exponent - self.bits) * ((n << self.bits) / twice)
         slack = ExactVector(np.maximum(np.where(kept, 1.0 - shares, 0.0), 0.0), use_avx2=self._fast)
         found = _exact.clipped_overlap(
-            slack._vector, 16.0 * n * 2.0**-53, entries._vector, kept.view(np.uint8), max_products, self._fast
+            slack._vector, 16.0 * n * 2.0**-53, entries._vector, kept.view(np.uint8), allowed, self._fast
         )
         if found is None:
             raise TooManyCandidates(_TOO_MANY)
@@ -225,6 +230,13 @@ class ExactVector:
 
 
 _TOO_MANY = "expected sums that differ in their leading digits, got more equal ones than max_products allows to add up"
+
+
+def _allowed(max_products: float) -> float:
+    allowed = as_number(max_products, "max_products")
+    if allowed < 0.0:
+        raise ValueError(f"expected max_products >= 0, got {max_products}")
+    return allowed
 
 
 def _decided(found: tuple[int, int | None, int] | None) -> tuple[int, int | None, int]:

@@ -48,7 +48,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _fourier
-from evocore.kernels.points import as_reals
+from evocore.kernels.points import as_choice, as_count, as_reals
 
 Array = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def rfft_length(n: int, *, is_binary: bool = False) -> int:
     Parameters
     ----------
     n : int
-        At least 1.
+        1 to `MAX_VALUES`.
     is_binary : bool
         Only powers of two, for which `error_bound` is proved.
 
@@ -76,9 +76,7 @@ def rfft_length(n: int, *, is_binary: bool = False) -> int:
     >>> rfft_length(1199), rfft_length(1199, is_binary=True)
     (1280, 2048)
     """
-    if not 1 <= n <= MAX_VALUES:
-        raise ValueError(f"expected 1 <= n <= {MAX_VALUES}, got {n}")
-    return _fourier.real_length(n, is_binary)
+    return _fourier.real_length(as_count(n, "n", 1, MAX_VALUES), is_binary)
 
 
 def error_bound(n: int) -> float:
@@ -89,9 +87,7 @@ def error_bound(n: int) -> float:
     >>> 1e-14 < error_bound(1000) < 2e-14
     True
     """
-    if not 1 <= n <= MAX_VALUES:
-        raise ValueError(f"expected 1 <= n <= {MAX_VALUES}, got {n}")
-    return _fourier.relative_error(2 * n - 1, True)
+    return _fourier.relative_error(2 * as_count(n, "n", 1, MAX_VALUES) - 1, True)
 
 
 def sums_hold(x: npt.ArrayLike, y: npt.ArrayLike, sums: npt.ArrayLike, *, is_correlation: bool = False) -> bool:
@@ -254,7 +250,7 @@ def _require_finite(values: Array, name: str) -> tuple[float, float]:
 
 
 def _products(is_correlation: bool, x: Array, y: Array, is_binary: bool, backend: str, use_avx2: bool) -> Array:
-    if backend != "evocore":
+    if not isinstance(backend, str) or backend != "evocore":
         return _by_others(is_correlation, x, y, backend)
     out = np.empty(len(x) + len(y) - 1)
     _fourier.products(is_correlation, x, y, out, is_binary, use_avx2)
@@ -268,7 +264,7 @@ def _maximum(is_overlap: bool, x: npt.ArrayLike, is_binary: bool, backend: str, 
     least, largest = _require_finite(values, "x")
     if is_overlap and (least < 0.0 or largest > 1.0):
         raise ValueError(f"expected values in [0, 1], got {least} to {largest}")
-    if backend != "evocore":
+    if not isinstance(backend, str) or backend != "evocore":
         found = [_maximum_by_others(is_overlap, row, backend) for row in values.reshape(-1, values.shape[-1])]
         return found[0] if values.ndim == 1 else np.array(found)
     if values.ndim == 1:
@@ -302,12 +298,10 @@ Backward = Callable[[npt.NDArray[np.complex128], int], Array]
 
 
 def _transforms(backend: str) -> tuple[Forward, Backward]:
-    if backend == "numpy":
+    if as_choice(backend, "a backend", BACKENDS) == "numpy":
         return np.fft.rfft, np.fft.irfft
-    if backend == "fftw":
-        interfaces = _fftw()
-        return interfaces.rfft, interfaces.irfft
-    raise ValueError(f"expected a backend out of {', '.join(BACKENDS)}, got {backend!r}")
+    interfaces = _fftw()
+    return interfaces.rfft, interfaces.irfft
 
 
 @functools.lru_cache(maxsize=1)

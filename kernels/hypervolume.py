@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _hypervolume
-from evocore.kernels.points import Array, as_points, directions, refuse_nonfinite
+from evocore.kernels.points import Array, as_array, as_choice, as_points, directions, refuse_nonfinite
 
 Method = Literal["auto", "boxes", "gaps"]
 
@@ -26,7 +26,7 @@ def _aligned(array: Array) -> Array:
 
 def as_reference(reference: npt.ArrayLike) -> Array:
     """Return a finite reference point of at least one objective."""
-    r = np.asarray(reference)
+    r = as_array(reference, "reference")
     if r.ndim != 1 or r.size == 0:
         raise ValueError(f"expected reference of shape (d,) with d >= 1, got {r.shape}")
     row = _aligned(as_points(r[None, :], "reference")[0])
@@ -36,7 +36,7 @@ def as_reference(reference: npt.ArrayLike) -> Array:
 
 def as_points_of(points: npt.ArrayLike, d: int) -> Array:
     """Return finite points of d objectives; an empty list is no points."""
-    p = np.asarray(points)
+    p = as_array(points, "points")
     p = np.empty((0, d)) if p.shape == (0,) else _aligned(as_points(p))
     if p.shape[1] != d:
         raise ValueError(f"expected points of shape (n, {d}), as the reference has {d} objectives, got {p.shape}")
@@ -105,15 +105,14 @@ def hypervolume(
     >>> hypervolume([[1.0, 5.0]], [0.0, 8.0], maximize=[True, False])
     3.0
     """
-    if method == "auto" and (maximize is False or maximize is True):
+    if isinstance(method, str) and method == "auto" and (maximize is False or maximize is True):
         value = _hypervolume.volume_at_once(points, reference, maximize)
         if value is not None:
             return value
-    if method not in METHODS:
-        raise ValueError(f"expected method out of {', '.join(METHODS)}, got {method!r}")
+    which = METHODS.index(as_choice(method, "method", METHODS))
     r = as_reference(reference)
     p = as_points_of(points, r.size)
-    return _hypervolume.volume(p, r, as_signs(maximize, r.size), METHODS.index(method))
+    return _hypervolume.volume(p, r, as_signs(maximize, r.size), which)
 
 
 def hypervolume_contributions(
@@ -159,14 +158,13 @@ def hypervolume_contributions(
     >>> hypervolume_contributions([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]], [4.0, 4.0])
     array([1., 1., 1.])
     """
-    if method == "auto" and (maximize is False or maximize is True):
+    if isinstance(method, str) and method == "auto" and (maximize is False or maximize is True):
         found: Array | None = _hypervolume.contributions_at_once(points, reference, maximize)
         if found is not None:
             return found
-    if method not in METHODS:
-        raise ValueError(f"expected method out of {', '.join(METHODS)}, got {method!r}")
+    which = METHODS.index(as_choice(method, "method", METHODS))
     r = as_reference(reference)
     p = as_points_of(points, r.size)
     out = np.zeros(len(p))
-    _hypervolume.contributions(p, r, as_signs(maximize, r.size), out, METHODS.index(method))
+    _hypervolume.contributions(p, r, as_signs(maximize, r.size), out, which)
     return out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +14,92 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 MAX_POINTS = 2**31 - 1
+
+
+def as_number(value: float, name: str) -> float:
+    """Return a real number as a float: Python's or NumPy's, but no bool, which stands for an argument in a wrong place.
+
+    Raises
+    ------
+    TypeError
+        It is something else.
+    ValueError
+        It is NaN, or beyond the range of a double.
+    """
+    if type(value) is not float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"expected {name} as a real number, got {shown(value)}")
+        try:
+            value = float(value)
+        except OverflowError:
+            raise ValueError(f"expected {name} within the range of a double, got {shown(value)}") from None
+    if math.isnan(value):
+        raise ValueError(f"expected {name} as a number, got nan")
+    return value
+
+
+def as_count(value: int, name: str, least: int, most: int, meaning: str = "") -> int:
+    """Return a whole number within bounds as an int: Python's or NumPy's, but no bool and no float.
+
+    `meaning` says in a message what the upper bound is.
+
+    Raises
+    ------
+    TypeError
+        It is something else.
+    ValueError
+        It is below `least` or above `most`.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"expected {name} as an integer, got {shown(value)}")
+    count = int(value)
+    if not least <= count <= most:
+        raise ValueError(f"expected {name} from {least} to {most}{meaning and f' ({meaning})'}, got {shown(count)}")
+    return count
+
+
+def as_counts(values: Sequence[int] | npt.NDArray[np.integer], name: str, least: int, most: int) -> list[int]:
+    """Return a sequence of whole numbers within bounds as a list; see `as_count`."""
+    if isinstance(values, str) or not (
+        isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.ndim)
+    ):
+        raise TypeError(f"expected {name} as a sequence of integers, got {shown(values)}")
+    return [as_count(value, f"{name}[{i}]", least, most) for i, value in enumerate(values)]
+
+
+def as_choice(value: str, what: str, choices: Sequence[str]) -> str:
+    """Return a word that is one of several.
+
+    Raises
+    ------
+    TypeError
+        It is no string.
+    ValueError
+        It is another one.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"expected {what} out of {', '.join(choices)}, got {shown(value)}")
+    if value not in choices:
+        raise ValueError(f"expected {what} out of {', '.join(choices)}, got {shown(value)}")
+    return value
+
+
+def shown(value: object) -> str:
+    """Describe a value in a message, in few words whatever it is."""
+    if isinstance(value, int) and value.bit_length() > 256:  # Python refuses to write the longest ones
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # a list of such integers
+        return f"a {type(value).__name__}"
+
+
+def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Return an array of whatever dtype; ValueError where rows are of unequal lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"expected {name} as an array, got {shown(values)}: {error}") from None
 
 
 def as_points(points: npt.ArrayLike, name: str = "points") -> Array:
@@ -23,7 +112,7 @@ def as_points(points: npt.ArrayLike, name: str = "points") -> Array:
     ValueError
         They are not two-dimensional, or too many.
     """
-    array = np.asarray(points)
+    array = as_array(points, name)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"expected {name} as real numbers, got dtype {array.dtype}")
     if array.ndim != 2:
@@ -41,7 +130,10 @@ def as_reals(values: npt.ArrayLike, name: str = "values") -> Array:
     TypeError
         They are not real numbers: complex ones would lose a part, and None would become NaN.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = as_array(values, name)  # which says whose rows they are; no call before, for short vectors
     if array.dtype.kind not in "fiub":
         raise TypeError(f"expected {name} as real numbers, got dtype {array.dtype}")
     return _as_float64(array)
@@ -78,9 +170,9 @@ def directions(maximize: bool | Sequence[bool] | npt.NDArray[np.bool_], d: int) 
     ValueError
         There are not d of them, or they are not bools.
     """
-    flags = np.asarray(maximize)
+    flags = as_array(maximize, "maximize")
     if flags.dtype != np.bool_ and flags.size:
-        raise ValueError(f"expected maximize as bools, got {maximize!r}")
+        raise ValueError(f"expected maximize as bools, got {shown(maximize)}")
     if flags.ndim == 0:
         return np.full(d, bool(flags), dtype=np.uint8)
     if flags.shape != (d,):
@@ -88,15 +180,19 @@ def directions(maximize: bool | Sequence[bool] | npt.NDArray[np.bool_], d: int) 
     return np.ascontiguousarray(flags, dtype=np.uint8)
 
 
-def output(out: npt.NDArray[Any] | None, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def output(
+    out: npt.NDArray[Any] | None, shape: tuple[int, ...], dtype: npt.DTypeLike, **inputs: Array
+) -> npt.NDArray[Any]:
     """Return `out` after checking that a kernel can write into it, or a new array where there is none.
+
+    `inputs` are contiguous arrays, by name, that the kernel still reads while it writes.
 
     Raises
     ------
     TypeError
         It is not an array of that type.
     ValueError
-        Its shape differs, it is read-only or its order is not C.
+        Its shape differs, it is read-only, its order is not C, or it shares memory with an input.
     """
     if out is None:
         return np.empty(shape, dtype=dtype)
@@ -109,4 +205,9 @@ def output(out: npt.NDArray[Any] | None, shape: tuple[int, ...], dtype: npt.DTyp
             f"expected out writeable, in C order, of shape {shape}, got shape {out.shape}, "
             f"C order {out.flags.c_contiguous}, writeable {out.flags.writeable}"
         )
+    for name, array in inputs.items():
+        if np.may_share_memory(out, array):  # by their bounds: exact, as both are contiguous
+            raise ValueError(
+                f"expected out in memory of its own, got an array that overlaps {name}: leave out away, or copy {name}"
+            )
     return out

@@ -31,7 +31,17 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _similarity
-from evocore.kernels.points import MAX_POINTS, Array, as_points, output, raise_nonfinite, refuse_nonfinite
+from evocore.kernels.points import (
+    MAX_POINTS,
+    Array,
+    as_array,
+    as_count,
+    as_number,
+    as_points,
+    output,
+    raise_nonfinite,
+    refuse_nonfinite,
+)
 
 Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
@@ -92,7 +102,7 @@ def similarity(
     rows = _Rows(behaviours, levels, "behaviours")
     second = rows if others is None else _Rows(others, levels, "others")
     rows.refuse_other(second)
-    dtype = rows.dtype if out is None or out.dtype not in (np.float64, np.float32) else out.dtype
+    dtype = rows.dtype_of(out)
     result = output(out, (rows.n, second.n), dtype)
     if result.size:
         packed = rows.packed(use_avx2)
@@ -131,7 +141,7 @@ def condensed_similarity(
     [0.5, 0.0, 0.5]
     """
     rows = _Rows(behaviours, levels, "behaviours")
-    dtype = rows.dtype if out is None or out.dtype not in (np.float64, np.float32) else out.dtype
+    dtype = rows.dtype_of(out)
     result = output(out, (rows.n * (rows.n - 1) // 2,), dtype)
     if result.size:
         packed = rows.packed(use_avx2)
@@ -177,8 +187,7 @@ def most_similar(
     second = rows if others is None else _Rows(others, levels, "others")
     rows.refuse_other(second)
     choices = second.n - 1 if second is rows else second.n
-    if not 1 <= k <= max(choices, 0) and rows.n:
-        raise ValueError(f"expected k from 1 to the {choices} rows to choose from, got {k}")
+    k = as_count(k, "k", 1, choices if rows.n else MAX_POINTS, "the rows to choose from")
     found = Nearest(np.empty((rows.n, k), dtype=np.int64), np.empty((rows.n, k)))
     if rows.n:
         other = None if second is rows else second.packed(use_avx2)
@@ -228,10 +237,8 @@ def farthest_points(
     [0, 2, 3]
     """
     rows = _Rows(behaviours, levels, "behaviours")
-    if not 0 <= k <= rows.n:
-        raise ValueError(f"expected k from 0 to the number of rows, {rows.n}, got {k}")
-    if k and not 0 <= first < rows.n:
-        raise ValueError(f"expected first as an index of {rows.n} rows, got {first}")
+    k = as_count(k, "k", 0, rows.n, "the number of rows")
+    first = as_count(first, "first", 0, max(rows.n - 1, 0), "the last row")
     picks = np.empty(k, dtype=np.int64)
     if not k:
         return picks
@@ -279,8 +286,7 @@ def most_dispersed(distance: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     refuse_nonfinite(matrix, "distance")
     if not np.array_equal(matrix, matrix.T):
         raise ValueError("expected a symmetric matrix of distances")
-    if not 0 <= k <= n:
-        raise ValueError(f"expected k from 0 to {n}, got {k}")
+    k = as_count(k, "k", 0, n, "the number of points")
     picks = np.empty(k, dtype=np.int64)
     if k:
         _similarity.dispersion(matrix, picks)
@@ -325,6 +331,7 @@ def parent_weights(
     >>> parent_weights([[0.9, 0.5], [0.5, 0.5]], [[1.0, 0.5], [1.0, 0.0]], epsilon=0.02).tolist()
     [0.0, -0.75]
     """
+    epsilon = as_number(epsilon, "epsilon")
     if not 0.0 <= epsilon < np.inf:
         raise ValueError(f"expected epsilon finite and >= 0, got {epsilon}")
     vectors = as_points(fitness, "fitness")
@@ -334,7 +341,7 @@ def parent_weights(
     refuse_nonfinite(vectors, "fitness")
     eta = np.zeros(rows.n)
     if rows.n:
-        rows.packed(use_avx2).weights(np.ascontiguousarray(vectors.T), float(epsilon), eta)
+        rows.packed(use_avx2).weights(np.ascontiguousarray(vectors.T), epsilon, eta)
     return eta
 
 
@@ -342,7 +349,7 @@ class _Rows:
     """Behaviours of one kind, checked."""
 
     def __init__(self, behaviours: npt.ArrayLike, levels: int | None, name: str) -> None:
-        array = np.asarray(behaviours)
+        array = as_array(behaviours, name)
         if array.ndim != 2:
             raise ValueError(f"expected {name} of shape (n, m), got {array.shape}")
         if len(array) > MAX_POINTS:
@@ -369,16 +376,16 @@ class _Rows:
             raise TypeError(f"expected {name} as real numbers or bools, got dtype {array.dtype}")
         self.array: npt.NDArray[Any] = np.ascontiguousarray(array)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the similarities."""
+    def dtype_of(self, out: Floats | None) -> np.dtype[Any]:
+        """Of the similarities that go to `out`."""
+        if isinstance(out, np.ndarray) and out.dtype in (np.float64, np.float32):
+            return out.dtype
         return np.dtype(np.float32 if self.kind == _FLOAT32 else np.float64)
 
     def _check_levels(self, array: npt.NDArray[np.uint8], levels: int | None) -> None:
         if levels is None:
             raise TypeError(f"expected levels with {self.name} of dtype uint8: the count that stands for 1")
-        if not 1 <= levels <= 255:
-            raise ValueError(f"expected levels from 1 to 255, got {levels}")
+        levels = as_count(levels, "levels", 1, 255)
         self.unit *= levels
         if array.size and int(array.max()) > levels:
             i, j = (int(v) for v in np.argwhere(array > levels)[0])

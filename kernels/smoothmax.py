@@ -28,11 +28,15 @@ import numpy.typing as npt
 
 from evocore.kernels import _smoothmax
 from evocore.kernels.fourier import value_range
-from evocore.kernels.points import as_reals, refuse_nonfinite
+from evocore.kernels.points import as_choice, as_count, as_counts, as_number, as_reals, refuse_nonfinite
 
 Array = npt.NDArray[np.float64]
 
 KINDS = ("autoconvolution", "signed", "spread", "overlap")
+MAX_VALUES = 2**31 - 1
+MAX_MEMORY = 2**16
+
+_MAX_ITERATIONS = 2**63 - 1
 _LOGIT_LIMIT = 36.0
 
 
@@ -63,11 +67,10 @@ def log_sum_exp(values: npt.ArrayLike, beta: float, *, use_avx2: bool = _smoothm
     c = as_reals(values)
     if c.ndim != 1 or not c.size:
         raise ValueError(f"expected a vector of one or more values, got shape {c.shape}")
-    if not 0.0 < beta < math.inf:
-        raise ValueError(f"expected beta finite and > 0, got {beta}")
+    beta = _temperature(beta)
     refuse_nonfinite(c, "values")
     weights = np.empty_like(c)
-    return _smoothmax.log_sum_exp(c, float(beta), weights, use_avx2), weights
+    return _smoothmax.log_sum_exp(c, beta, weights, use_avx2), weights
 
 
 def exp(x: npt.ArrayLike, *, use_avx2: bool = _smoothmax.HAS_AVX2) -> Array:
@@ -112,9 +115,9 @@ class SmoothedMaximum:
     kind : str
         One of `KINDS`.
     n : int
-        Length of the construction, at least 2.
+        Length of the construction, 2 to `MAX_VALUES`.
     memory : int
-        Pairs that L-BFGS keeps.
+        Pairs that L-BFGS keeps, 1 to `MAX_MEMORY`.
     use_avx2 : bool, optional
         Only for tests: both paths give the same bits.
 
@@ -125,12 +128,10 @@ class SmoothedMaximum:
     """
 
     def __init__(self, kind: str, n: int, *, memory: int = 10, use_avx2: bool = _smoothmax.HAS_AVX2) -> None:
-        if kind not in KINDS:
-            raise ValueError(f"expected a kind out of {', '.join(KINDS)}, got {kind!r}")
-        if n < 2 or memory < 1:
-            raise ValueError(f"expected n >= 2 and memory >= 1, got n = {n}, memory = {memory}")
+        as_choice(kind, "a kind", KINDS)
+        n, memory = as_count(n, "n", 2, MAX_VALUES), as_count(memory, "memory", 1, MAX_MEMORY)
         if use_avx2 and not _smoothmax.HAS_AVX2:
-            raise ValueError("this processor has no AVX2")
+            raise ValueError("expected a processor with AVX2 for use_avx2=True, got one without")
         self.kind = kind
         self.n = n
         self._state = _smoothmax.State(KINDS.index(kind), n, memory, use_avx2)
@@ -145,7 +146,7 @@ class SmoothedMaximum:
         if values.shape != (self.n,):
             raise ValueError(f"expected x of shape ({self.n},), got {values.shape}")
         if math.isnan(value_range(values)[1]):
-            raise ValueError(f"x[{int(np.flatnonzero(~np.isfinite(values))[0])}] is not finite")
+            refuse_nonfinite(values, "x")
         return values
 
     def evaluate(self, x: npt.ArrayLike, beta: float) -> tuple[float, float, Array]:
@@ -156,19 +157,19 @@ class SmoothedMaximum:
         x : (n,) array_like of float64
             Parameters (see the table above).
         beta : float
-            Inverse temperature, in units of one over the objective; relative to the largest lag for ``spread``.
+            Inverse temperature, > 0, in units of one over the objective; relative to the largest lag for ``spread``.
 
         Returns
         -------
         tuple
             Smoothed value, true objective, (n,) gradient of the smoothed value.
         """
-        values, gradient = self._parameters(x), np.empty(self.n)
+        values, beta, gradient = self._parameters(x), _temperature(beta), np.empty(self.n)
         if self.kind == "spread":
             self._state.level = 1.0
             self._state.evaluate(values, 1.0, gradient)
             self._state.level = float(self.lags().max())
-        value, peak = self._state.evaluate(values, float(beta), gradient)
+        value, peak = self._state.evaluate(values, beta, gradient)
         return value, peak, gradient
 
     def hessian_product(self, x: npt.ArrayLike, beta: float, directions: npt.ArrayLike) -> Array:
@@ -200,14 +201,15 @@ class SmoothedMaximum:
         """
         if self.kind == "spread":
             raise ValueError("expected a kind other than spread: its beta is relative to a maximum that changes with x")
-        values, rows = self._parameters(x), np.array(as_reals(directions, "directions"), ndmin=2)
+        values, beta = self._parameters(x), _temperature(beta)
+        rows = np.array(as_reals(directions, "directions"), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.n or np.ndim(directions) == 0:
             raise ValueError(f"expected directions of shape ({self.n},) or (k, {self.n}), got {np.shape(directions)}")
         if not np.isfinite(rows).all():
             raise ValueError("expected finite directions")
         out = np.empty_like(rows)
         if len(rows):
-            self._state.hessian(values, float(beta), rows, out)
+            self._state.hessian(values, beta, rows, out)
         return out[0] if np.ndim(directions) == 1 else out
 
     def lags(self) -> Array:
@@ -249,9 +251,9 @@ class SmoothedMaximum:
         x : (n,) array_like of float64
             Parameters to start from; not changed.
         betas : sequence of float
-            Inverse temperatures, usually rising.
+            Inverse temperatures, each > 0, usually rising.
         n_iterations : int or sequence of int
-            At most so many iterations a stage.
+            At most so many iterations a stage: one number for all of them, or one for each.
         deadline : float
             On `time.monotonic`; the quench ends at the first iteration after it.
 
@@ -260,13 +262,35 @@ class SmoothedMaximum:
         Quenched
             The point of least true objective that any accepted iteration visited.
         """
-        current = self._parameters(x).copy()
+        current, stages = self._parameters(x).copy(), _stages(betas, n_iterations)
+        deadline = as_number(deadline, "deadline")
         state, total = self._state, 0
         state.reset_best()
-        counts = [n_iterations] * len(betas) if isinstance(n_iterations, int) else n_iterations
-        for beta, count in zip(betas, counts, strict=True):
-            total += state.stage(current, float(beta), int(count), float(deadline))
+        for beta, count in stages:
+            total += state.stage(current, beta, count, deadline)
         if math.isinf(state.best):
             return Quenched(current, math.inf, total)
         state.best_parameters(current)
         return Quenched(current, float(state.best), total)
+
+
+def _temperature(beta: float, name: str = "beta") -> float:
+    value = as_number(beta, name)
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"expected {name} finite and > 0, got {value}")
+    return value
+
+
+def _stages(betas: Sequence[float] | Array, n_iterations: int | Sequence[int]) -> list[tuple[float, int]]:
+    """Beta and number of iterations of each stage of a quench."""
+    array = as_reals(betas, "betas")
+    if array.ndim != 1:
+        raise ValueError(f"expected betas as a sequence of numbers, got shape {array.shape}")
+    rising = [_temperature(beta, f"betas[{i}]") for i, beta in enumerate(array.tolist())]
+    if isinstance(n_iterations, (Sequence, np.ndarray)):
+        counts = as_counts(n_iterations, "n_iterations", 0, _MAX_ITERATIONS)
+    else:
+        counts = [as_count(n_iterations, "n_iterations", 0, _MAX_ITERATIONS)] * len(rising)
+    if len(counts) != len(rising):
+        raise ValueError(f"expected n_iterations as one number or {len(rising)}, one a beta, got {len(counts)}")
+    return list(zip(rising, counts, strict=True))

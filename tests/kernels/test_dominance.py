@@ -280,6 +280,20 @@ def test_wrong_arguments():
         outdoes(points[0], points, epsilon=0.1, out=np.empty((1, 2), dtype=bool))
 
 
+def test_out_shares_no_memory():
+    whole = np.arange(24.0)
+    p, q, out = whole[:12].reshape(3, 4), np.ones((3, 4)), whole[8:17].reshape(3, 3)
+    for arguments, name in (((p, q), "p"), ((q, p), "q"), ((p, p), "p")):
+        with pytest.raises(ValueError, match=f"expected out in memory of its own, got an array that overlaps {name}"):
+            excess(*arguments, out=out)
+    beside = whole[12:21].reshape(3, 3)
+    assert np.array_equal(excess(p, q, out=beside), excess(p.copy(), q))
+    marks = whole.view(np.bool_)[90:99].reshape(3, 3)
+    for arguments, name in (((p, q), "f"), ((q, p), "g"), ((p,), "f")):
+        with pytest.raises(ValueError, match=f"expected out in memory of its own, got an array that overlaps {name}"):
+            outdoes(*arguments, epsilon=0.1, out=marks)
+
+
 def test_nothing_to_compare():
     assert non_dominated(np.zeros((0, 3))).shape == (0,)
     assert ranks(np.zeros((0, 3))).shape == (0,)

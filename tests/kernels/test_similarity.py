@@ -224,6 +224,25 @@ def test_weights_of_large_sets(kind, n, m):
     assert not np.signbit(found[0][found[0] == 0]).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_out_may_lie_where_the_rows_are(dtype):
+    """The kernels copy the rows before they write."""
+    whole = np.random.default_rng(6).random(40).astype(dtype)
+    rows, expected = whole[:36].reshape(6, 6), similarity(whole[:36].reshape(6, 6).copy())
+    pairs = condensed_similarity(rows.copy())
+    others = whole[10:34].reshape(4, 6)
+    between = similarity(rows.copy(), others.copy())
+    before = whole.copy()
+    for call, shape, result in (
+        (lambda out: similarity(rows, out=out), (6, 6), expected),
+        (lambda out: similarity(rows, others, out=out), (6, 4), between),
+        (lambda out: condensed_similarity(rows, out=out), (15,), pairs),
+    ):
+        for start in (0, 4):
+            whole[:] = before
+            assert np.array_equal(call(whole[start : start + result.size].reshape(shape)), result)
+
+
 # ---- what is refused -----------------------------------------------------------------------------------------------
 
 
