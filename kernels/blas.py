@@ -16,6 +16,7 @@ kernel           processors                                                     
 ===============  =====================================================================  ==============================
 
 Measured for NumPy 1.26 to 2.4 (OpenBLAS 0.3.23 to 0.3.31), which agree. Others (ARM, Accelerate, MKL) are not known.
+`numpy_kernel` asks the NumPy of this process.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ import numpy.typing as npt
 
 from evocore.kernels import _blas
 from evocore.kernels.fourier import autoconvolve, cross_correlate
-from evocore.kernels.points import as_reals
+from evocore.kernels.points import as_choice, as_count, as_counts, as_reals
 
 Array = npt.NDArray[np.float64]
 
 KERNELS = ("haswell", "skylakex", "sandybridge", "nehalem", "prescott")
 
 DIRECT_LENGTH = 512  # up to here all lags are computed where only the largest is asked for
+MAX_THREADS = 2**31 - 1
 FILTER_MARGIN = 128 * 2.0**-53  # of |x| |y|: FFT and dot product together are off by less than 20 u up to 2^22 values
 
 
@@ -54,7 +56,7 @@ def ddot(
     kernel : str
         One of `KERNELS`.
     n_threads : int
-        Of OpenBLAS; matters above 10,000 values.
+        Of OpenBLAS, 1 to `MAX_THREADS`; matters above 10,000 values.
     y_is_odd : bool
         Whether y begins 8 bytes behind a multiple of 16; matters for ``prescott``.
     use_fma : bool, optional
@@ -136,10 +138,37 @@ def correlation_maximum(x: npt.ArrayLike, y: npt.ArrayLike, *, kernel: str = "ha
     return _maximum(a, v, lambda: cross_correlate(a, v), kernel, n_threads)
 
 
+def numpy_kernel() -> str | None:
+    """Name the kernel whose bits the NumPy of this process gives, or None where it is none of them.
+
+    Returns
+    -------
+    str or None
+        One of `KERNELS`, as the default of OpenBLAS for this processor or ``OPENBLAS_CORETYPE`` has it.
+
+    Notes
+    -----
+    Compares `numpy.convolve` and `numpy.correlate` with each kernel, all bits of about 400 lags on which no two kernels
+    agree. The number of threads, which matters above 10,000 values, cannot be seen in them.
+
+    Examples
+    --------
+    >>> numpy_kernel() in (*KERNELS, None)
+    True
+    """
+    x, y = _telling_vectors()
+    for kernel in KERNELS:
+        if np.array_equal(np.convolve(x, x), convolve(x, x, kernel=kernel)) and np.array_equal(
+            np.correlate(x, y, "full"), correlate(x, y, kernel=kernel)
+        ):
+            return kernel
+    return None
+
+
 def possible_maxima(
     x: npt.ArrayLike, y: npt.ArrayLike | None = None, *, n_threads: Sequence[int] = (1, 2)
 ) -> dict[str, float]:
-    """Return the maximum for each kernel: what NumPy may give where the machine is unknown.
+    """Return the maximum for each kernel: what NumPy may give where the machine is unknown (here: `numpy_kernel`).
 
     Parameters
     ----------
@@ -147,7 +176,7 @@ def possible_maxima(
     y : (n,) array_like of float64, optional
         The maximum is that of `numpy.correlate(x, y, "full")`, or of `numpy.convolve(x, x)` without it.
     n_threads : sequence of int
-        Numbers of threads that are thinkable; they matter above 10,000 values only.
+        Numbers of threads that are thinkable, one or more; they matter above 10,000 values only.
 
     Returns
     -------
@@ -159,15 +188,25 @@ def possible_maxima(
     >>> sorted(set(possible_maxima([1.0, 2.0]).values()))
     [4.0]
     """
+    values, others = _vector(x, "x"), None if y is None else _vector(y, "y")
+    thinkable = as_counts(n_threads, "n_threads", 1, MAX_THREADS)
+    if not thinkable:
+        raise ValueError("expected n_threads as one or more numbers of threads, got none")
     found = {}
     for kernel in KERNELS:
-        for threads in n_threads if np.size(x) > 10_000 else n_threads[:1]:
+        for threads in thinkable if len(values) > 10_000 else thinkable[:1]:
             name = kernel if threads == 1 else f"{kernel}/{threads}"
-            if y is None:
-                found[name] = convolution_maximum(x, kernel=kernel, n_threads=threads)
+            if others is None:
+                found[name] = convolution_maximum(values, kernel=kernel, n_threads=threads)
             else:
-                found[name] = correlation_maximum(x, y, kernel=kernel, n_threads=threads)
+                found[name] = correlation_maximum(values, others, kernel=kernel, n_threads=threads)
     return found
+
+
+def _telling_vectors() -> tuple[Array, Array]:
+    """Two vectors of 100 values with full mantissas, the same on every machine: parts of square roots."""
+    x = np.sqrt(np.arange(2.0, 102.0)) % 1.0
+    return x, 1.0 - x[::-1]
 
 
 def _maximum(a: Array, v: Array, transform: Callable[[], Array], kernel: str, n_threads: int) -> float:
@@ -196,12 +235,8 @@ def _vector(x: npt.ArrayLike, name: str) -> Array:
 
 
 def _index(kernel: str) -> int:
-    if kernel not in KERNELS:
-        raise ValueError(f"expected a kernel out of {', '.join(KERNELS)}, got {kernel!r}")
-    return KERNELS.index(kernel)
+    return KERNELS.index(as_choice(kernel, "a kernel", KERNELS))
 
 
 def _threads(n_threads: int) -> int:
-    if n_threads < 1:
-        raise ValueError(f"expected at least one thread, got {n_threads}")
-    return n_threads
+    return as_count(n_threads, "n_threads", 1, MAX_THREADS)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evocore.kernels import _blas
+from evocore.kernels import _blas, blas
 from evocore.kernels.blas import (
     KERNELS,
     convolution_maximum,
@@ -19,6 +19,7 @@ from evocore.kernels.blas import (
     correlate,
     correlation_maximum,
     ddot,
+    numpy_kernel,
     possible_maxima,
 )
 
@@ -33,7 +34,7 @@ CORE_NAMES = {  # OPENBLAS_CORETYPE, and what the library then calls itself
 COMPARE = """
 import sys
 import numpy as np
-from evocore.kernels.blas import convolve, convolution_maximum, correlate, correlation_maximum
+from evocore.kernels.blas import convolve, convolution_maximum, correlate, correlation_maximum, numpy_kernel
 kernel, n_threads, lengths = sys.argv[1], int(sys.argv[2]), map(int, sys.argv[3].split(","))
 rng, wrong, total = np.random.default_rng(7), 0, 0
 how = {"kernel": kernel, "n_threads": n_threads}
@@ -50,7 +51,7 @@ for n in lengths:
         total += len(a)
     wrong += np.convolve(f, f).max() != convolution_maximum(f, **how)
     wrong += np.correlate(h, 1.0 - h, "full").max() != correlation_maximum(h, 1.0 - h, **how)
-print(wrong, total)
+print(wrong, total, numpy_kernel())
 """
 
 LENGTHS = "1,2,3,5,7,8,10,11,12,13,15,16,17,23,24,31,32,33,40,47,48,49,63,64,65,100,257,600,1001"
@@ -83,9 +84,10 @@ def mismatches(kernel, lengths, n_threads=1):
         [sys.executable, "-P", "-c", COMPARE, kernel, str(n_threads), lengths], env=env, text=True, capture_output=True
     )
     assert done.returncode == 0, done.stderr
-    wrong, total = map(int, done.stdout.split())
-    assert total > 1000
-    return wrong
+    wrong, total, named = done.stdout.split()
+    assert int(total) > 1000
+    assert named == kernel
+    return int(wrong)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -167,6 +169,28 @@ def test_numpy_here_is_among_the_possible():
         assert np.correlate(f, 1 - f, "full").max() in possible_maxima(f, 1 - f).values()
 
 
+def test_no_two_kernels_agree_on_the_telling_vectors():
+    x, y = blas._telling_vectors()
+    seen = {(convolve(x, x, kernel=k).tobytes(), correlate(x, y, kernel=k).tobytes()) for k in KERNELS}
+    assert len(seen) == len(KERNELS)
+
+
+def test_the_kernel_of_numpy_gives_its_maximum():
+    kernel = numpy_kernel()
+    if kernel is None:
+        pytest.skip("NumPy's BLAS here is not one of the known kernels")
+    f = np.random.default_rng(1).random(2000)
+    assert convolution_maximum(f, kernel=kernel) == np.convolve(f, f).max()
+
+
+def test_another_blas_is_none_of_the_kernels(monkeypatch):
+    def exact(x, y):
+        return np.array([math.fsum(x[i] * y[k - i] for i in range(len(x)) if 0 <= k - i < len(y)) for k in range(199)])
+
+    monkeypatch.setattr(np, "convolve", exact)
+    assert numpy_kernel() is None
+
+
 def test_long_vectors_name_their_threads():
     f = np.random.default_rng(0).random(10_001)
     found = possible_maxima(f, n_threads=(1, 4))
@@ -178,7 +202,7 @@ def test_hostile_arguments():
         ddot([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="a kernel out of haswell"):
         ddot([1.0], [1.0], kernel="zen9")
-    with pytest.raises(ValueError, match="at least one thread"):
+    with pytest.raises(ValueError, match="expected n_threads from 1"):
         ddot([1.0], [1.0], n_threads=0)
     with pytest.raises(ValueError, match="got shape"):
         convolve([[1.0]], [1.0])
