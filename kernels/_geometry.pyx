@@ -1,6 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, autotestdict=False, freethreading_compatible=True
 """Loops of `evocore.kernels.geometry`: what they compute is said there."""
 
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "cpu.h":
@@ -19,10 +21,19 @@ cdef extern from "geometry.h":
         const double *columns, int64_t n, int64_t n_padded, int64_t d, double *square, int64_t *pairs) nogil
     double geo_triangle_base(const double *columns, int64_t n, int64_t n_padded, int64_t *triple) nogil
     double geo_triangle_avx2(const double *columns, int64_t n, int64_t n_padded, int64_t *triple) nogil
-    double geo_floor_sums(
-        const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t *where) nogil
+    ctypedef struct geo_floor:
+        int64_t next
+        int64_t where
+        double high
+        double low
+        double best
+    void geo_floor_sums(
+        const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t n_steps, geo_floor *s) nogil
     uint64_t geo_signs_base(const double *columns, int64_t m_padded, int n, double *work) nogil
     uint64_t geo_signs_avx2(const double *columns, int64_t m_padded, int n, double *work) nogil
+
+cdef enum:
+    STEPS_AT_ONCE = 1 << 24  # some hundredths of a second, after which an interrupt is looked for
 
 HAS_AVX2 = bool(evocore_has_avx2())
 ADDRESSES = {
@@ -81,11 +92,15 @@ def triangle(const double[:, ::1] columns, int64_t n, bint fast):
 
 
 def floor_sums(const int64_t[::1] keys, const double[::1] values, int64_t limit):
-    cdef int64_t where = 1
-    cdef double value
-    with nogil:
-        value = geo_floor_sums(&keys[0], &values[0], keys.shape[0], limit, &where)
-    return value, where
+    cdef geo_floor state
+    state.next = state.where = 1
+    state.high = state.low = 0.0
+    state.best = -INFINITY
+    while state.next < limit:
+        with nogil:
+            geo_floor_sums(&keys[0], &values[0], keys.shape[0], limit, STEPS_AT_ONCE, &state)
+        PyErr_CheckSignals()
+    return state.best, state.where
 
 
 def signs(const double[:, ::1] columns, double[::1] work, bint fast):

@@ -10,7 +10,8 @@
 void geo_gram(const int64_t *x, int64_t n, int64_t d, int64_t *out);
 int64_t geo_least_square(const int64_t *x, int64_t n, int64_t d, int64_t *pair);
 
-/* Columns of stride n_padded, a multiple of 4. pair: where two points coincide, or -1. The gradient as columns of the same stride, or NULL. */
+/* Columns of stride n_padded, a multiple of 4. The gradient as columns of the same stride, or NULL. pair: where two points
+   come so near that a square is below double's normal range or energy or gradient beyond it (with INFINITY returned), or -1. */
 double geo_riesz_base(const double *columns, int64_t n, int64_t n_padded, int64_t d, double s, double *gradient, int64_t *pair);
 double geo_riesz_avx2(const double *columns, int64_t n, int64_t n_padded, int64_t d, double s, double *gradient, int64_t *pair);
 
@@ -22,8 +23,14 @@ void geo_extremes_avx2(const double *columns, int64_t n, int64_t n_padded, int64
 double geo_triangle_base(const double *columns, int64_t n, int64_t n_padded, int64_t *triple);
 double geo_triangle_avx2(const double *columns, int64_t n, int64_t n_padded, int64_t *triple);
 
-/* max over 1 <= x < limit of sum_k value_k floor(x / key_k), and the first such x. */
-double geo_floor_sums(const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t *where);
+/* max over 1 <= x < next of sum_k value_k floor(x / key_k), the first such x, and the sum itself in two parts. */
+typedef struct {
+    int64_t next, where;
+    double high, low, best;
+} geo_floor;
+
+/* Goes on from s->next towards limit until either is done: the limit, or about so many steps. */
+void geo_floor_sums(const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t n_steps, geo_floor *s);
 
 /* Bits of the sign vector (1 is minus, the last sign is plus) with least max |A x|; columns of A of stride m_padded; work: m_padded. */
 uint64_t geo_signs_base(const double *columns, int64_t m_padded, int n, double *work);

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evocore.kernels import _geometry
-from evocore.kernels.points import Array, as_points, refuse_nonfinite
+from evocore.kernels.points import Array, as_array, as_count, as_number, as_points, as_reals, refuse_nonfinite, shown
 
 HAS_AVX2 = _geometry.HAS_AVX2
 MAX_SIGNS = 34
@@ -112,7 +112,7 @@ def minimum_squared_distance(points: npt.ArrayLike) -> tuple[int, tuple[int, int
 
 def _integers(points: npt.ArrayLike) -> tuple[npt.NDArray[Any], int]:
     """Points as an array of integers or of Python integers, and the largest size of a coordinate."""
-    array = np.asarray(points)
+    array = as_array(points, "points")
     if array.ndim == 2 and not array.size:
         return array.astype(np.int64), 0
     if array.dtype.kind == "f" and not isinstance(points, np.ndarray):
@@ -122,7 +122,7 @@ def _integers(points: npt.ArrayLike) -> tuple[npt.NDArray[Any], int]:
     if array.dtype.kind == "O":
         for index, value in np.ndenumerate(array):
             if type(value) is not int:
-                raise TypeError(f"expected integers, got points[{index[0]}, {index[1]}] = {value!r}")
+                raise TypeError(f"expected integers, got points[{index[0]}, {index[1]}] = {shown(value)}")
     elif array.dtype.kind not in "iu":
         raise TypeError(f"expected integers, got dtype {array.dtype}")
     return array, max(int(array.max()), -int(array.min()))
@@ -142,7 +142,7 @@ def riesz_energy(points: npt.ArrayLike, exponent: float = 1.0, *, use_avx2: bool
     points : (n, d) array_like
         Distinct points, up to 1e150 in size.
     exponent : float
-        s >= 0.
+        s >= 0, finite.
     use_avx2 : bool
         Only for tests: both paths give the same bits.
 
@@ -156,7 +156,10 @@ def riesz_energy(points: npt.ArrayLike, exponent: float = 1.0, *, use_avx2: bool
     Raises
     ------
     ValueError
-        Two points coincide (or come so near that their squared distance is 0 in float64).
+        Two points coincide.
+    OverflowError
+        Two points come so near that energy, gradient or ``s |x_i - x_j|^-(s + 2)`` leaves the range of a double, for
+        any s where their distance is below 1.5e-154. The message names them. Terms that are too small are 0.
 
     Notes
     -----
@@ -168,6 +171,7 @@ def riesz_energy(points: npt.ArrayLike, exponent: float = 1.0, *, use_avx2: bool
     >>> energy, gradient.tolist()
     (0.5, [[0.25, 0.0], [-0.25, 0.0]])
     """
+    exponent = as_number(exponent, "exponent")
     if not 0.0 <= exponent < math.inf:
         raise ValueError(f"expected exponent finite and >= 0, got {exponent}")
     array = _floats(points, 0)
@@ -178,9 +182,15 @@ def riesz_energy(points: npt.ArrayLike, exponent: float = 1.0, *, use_avx2: bool
         raise ValueError(f"expected distinct points, got {n} points without coordinates")
     columns = _columns(array)
     gradient = np.zeros_like(columns)
-    energy, i, j = _geometry.riesz(columns, n, float(exponent), gradient, use_avx2)
+    energy, i, j = _geometry.riesz(columns, n, exponent, gradient, use_avx2)
     if i >= 0:
-        raise ValueError(f"expected distinct points, got points {i} and {j} at distance 0")
+        apart = math.dist(array[i], array[j])
+        if not apart:
+            raise ValueError(f"expected distinct points, got points {i} and {j} at distance 0")
+        raise OverflowError(
+            f"expected an energy and a gradient within the range of a double, got points {i} and {j} at distance "
+            f"{apart:.3g} with exponent {exponent:g}: scale the points up, or take a smaller exponent"
+        )
     return energy, np.ascontiguousarray(gradient[:, :n].T)
 
 
@@ -283,7 +293,7 @@ def floor_sum_maximum(
     values : (n,) array_like
         Their coefficients.
     limit : int
-        At least 2.
+        2 to 2^63 - 1.
 
     Returns
     -------
@@ -293,7 +303,9 @@ def floor_sum_maximum(
 
     Notes
     -----
-    The sum grows by ``values[k]`` at every multiple of ``keys[k]``: a sieve over windows of x, O(limit * sum 1 / keys).
+    The sum grows by ``values[k]`` at every multiple of ``keys[k]``: a sieve over windows of 4096 x, those without a
+    multiple left out. O(limit * sum 1 / keys) additions, and one division a key in each window: some seconds for a
+    limit of 10^9 and a few small keys, centuries for one of 2^62. An interrupt (Ctrl-C) ends it.
     It holds for real x as well, since the sum changes at integers alone.
 
     Examples
@@ -301,16 +313,14 @@ def floor_sum_maximum(
     >>> floor_sum_maximum([1, 2], [1.0, -2.0], 100)
     (1.0, 1)
     """
-    divisors = np.asarray(keys)
-    coefficients = np.ascontiguousarray(values, dtype=np.float64)
+    divisors, coefficients = as_array(keys, "keys"), as_reals(values)
     if divisors.ndim != 1 or coefficients.shape != divisors.shape:
         raise ValueError(
             f"expected keys and values of one length, got shapes {divisors.shape} and {coefficients.shape}"
         )
     if divisors.size and divisors.dtype.kind not in "iu":
         raise TypeError(f"expected integer keys below 2^63, got dtype {divisors.dtype}")
-    if not 2 <= limit < _INT64:
-        raise ValueError(f"expected limit from 2 to 2^63 - 1, got {limit}")
+    limit = as_count(limit, "limit", 2, _INT64 - 1)
     wrong = np.flatnonzero(divisors < 1)
     if len(wrong):
         raise ValueError(f"expected keys of at least 1, got keys[{wrong[0]}] = {divisors[wrong[0]]}")
@@ -319,9 +329,12 @@ def floor_sum_maximum(
     counting = divisors < limit
     if not counting.any():
         return 0.0, 1
-    return _geometry.floor_sums(
-        np.ascontiguousarray(divisors[counting], dtype=np.int64), np.ascontiguousarray(coefficients[counting]), limit
-    )
+    divisors, coefficients = divisors[counting].astype(np.int64), coefficients[counting]
+    with np.errstate(over="ignore"):
+        size = float(np.abs(coefficients) @ (limit / divisors))
+    if size > 1e300:
+        raise ValueError(f"expected sums that do not overflow, got sizes that add up to {size:.3g}")
+    return _geometry.floor_sums(divisors, coefficients, limit)
 
 
 def least_sign_vector(matrix: npt.ArrayLike, *, use_avx2: bool = HAS_AVX2) -> tuple[float, npt.NDArray[np.int8]]:

@@ -36,26 +36,32 @@ static inline void add_to(double *high, double *low, double x) {
     *high = sum;
 }
 
-/* sum_k value_k floor(x / key_k) grows at the multiples of each key: a sieve over windows of x, then running sums. */
-double geo_floor_sums(const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t *where) {
+/* sum_k value_k floor(x / key_k) grows at the multiples of each key: a sieve over windows of x, then running sums. Offsets
+   are unsigned: one beyond the window may pass 2^63. */
+void geo_floor_sums(const int64_t *keys, const double *values, int64_t n, int64_t limit, int64_t n_steps, geo_floor *s) {
     enum { WINDOW = 4096 };
-    double step_high[WINDOW], step_low[WINDOW], high = 0.0, low = 0.0, best = -INFINITY;
-    for (int64_t start = 1; start < limit; start += WINDOW) {
-        int64_t count = limit - start < WINDOW ? limit - start : WINDOW;
+    double step_high[WINDOW], step_low[WINDOW];
+    while (s->next < limit && n_steps > 0) {
+        uint64_t left = (uint64_t)(limit - s->next), count = left < WINDOW ? left : WINDOW, nearest = left;
         memset(step_high, 0, sizeof step_high);
         memset(step_low, 0, sizeof step_low);
+        n_steps -= WINDOW + n;
         for (int64_t i = 0; i < n; i++) {
-            int64_t late = (start - 1) % keys[i], at = keys[i] - 1 - late;
-            for (; at < count; at += keys[i]) add_to(step_high + at, step_low + at, values[i]);
+            uint64_t key = (uint64_t)keys[i], at = key - 1 - (uint64_t)(s->next - 1) % key;
+            for (; at < count; at += key) {
+                add_to(step_high + at, step_low + at, values[i]);
+                n_steps--;
+            }
+            if (at < nearest) nearest = at;
         }
-        for (int64_t at = 0; at < count; at++) {
-            add_to(&high, &low, step_high[at]);
-            low += step_low[at];
-            if (high + low > best) {
-                best = high + low;
-                *where = start + at;
+        for (uint64_t at = 0; at < count; at++) {
+            add_to(&s->high, &s->low, step_high[at]);
+            s->low += step_low[at];
+            if (s->high + s->low > s->best) {
+                s->best = s->high + s->low;
+                s->where = s->next + (int64_t)at;
             }
         }
+        s->next += (int64_t)nearest;
     }
-    return best;
 }

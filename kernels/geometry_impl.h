@@ -1,4 +1,5 @@
 /* Included by geometry_base.c and geometry_avx2.c, each of which defines ISA(name). */
+#include <float.h>
 #include <math.h>
 #include "geometry.h"
 #include "lanes.h"
@@ -10,6 +11,20 @@ static inline v4d squares(const double *columns, int64_t n_padded, int64_t d, in
         sum += apart * apart;
     }
     return sum;
+}
+
+/* The point nearest to i, the first of equal ones. */
+static int64_t nearest(const double *columns, int64_t n, int64_t n_padded, int64_t d, int64_t i) {
+    int64_t found = -1;
+    double least = INFINITY;
+    for (int64_t j = 0; j < n; j++) {
+        double square = squares(columns, n_padded, d, i, j & -4)[j & 3];
+        if (j != i && square < least) {
+            least = square;
+            found = j;
+        }
+    }
+    return found;
 }
 
 /* r^-s out of r^2: square roots and products where s is a small whole number, the library's pow elsewhere. */
@@ -40,7 +55,7 @@ double ISA(geo_riesz)(
         for (int64_t j = 0; j < n; j += 4) {
             v4d square = squares(columns, n_padded, d, i, j), at = first + v4_set((double)j);
             v4i other = (at != v4_set((double)i)) & (at < v4_set((double)n));
-            v4i together = other & (square == zero);
+            v4i together = other & (square < v4_set(DBL_MIN));
             if (v4_bits(together)) {
                 pair[0] = i;
                 pair[1] = j + __builtin_ctz((unsigned)v4_bits(together));
@@ -63,6 +78,13 @@ double ISA(geo_riesz)(
             }
         }
         energy += v4_sum(mine);
+        int within = isfinite(energy) != 0;
+        for (int64_t k = 0; k < d && gradient; k++) within &= isfinite(gradient[k * n_padded + i]) != 0;
+        if (!within) {
+            pair[0] = i;
+            pair[1] = nearest(columns, n, n_padded, d, i);
+            return INFINITY;
+        }
     }
     return 0.5 * energy;
 }

@@ -1,4 +1,5 @@
 import math
+import signal
 from fractions import Fraction
 from itertools import product
 
@@ -155,6 +156,37 @@ def test_gradient_is_the_slope():
             assert gradient[i, k] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0, 64.0, 64.5, 1e4, 1e300])
+@pytest.mark.parametrize("apart", [5e-324, 1e-170, 1e-154, 2e-154, 1e-130, 1e-30, 1e-3, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("use_avx2", PATHS)
+def test_energies_are_finite_or_name_the_pair(exponent, apart, use_avx2):
+    """Points 3 and 6 are near one another, along one axis: with the other axes, infinite slopes would be NaN."""
+    points = np.random.default_rng(2).permutation(30).reshape(10, 3) * 1e9 + 1e9
+    points[3], points[6] = 0.0, [0.0, apart, 0.0]
+    slope = math.log(max(exponent, 1.0)) - (exponent + 2.0) * math.log(apart)  # none of these is near the limit
+    if apart < 1.5e-154 or slope > 709.0:
+        with pytest.raises(
+            OverflowError, match="energy and a gradient within the range of a double, got points 3 and 6"
+        ):
+            riesz_energy(points, exponent, use_avx2=use_avx2)
+        return
+    energy, gradient = riesz_energy(points, exponent, use_avx2=use_avx2)
+    assert math.isfinite(energy)
+    assert np.isfinite(gradient).all()
+    expected = exponent * apart ** -(exponent + 1.0) if exponent else 1.0 / apart
+    assert gradient[3, 1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_slopes_that_overflow_together_name_the_nearest_pair():
+    """Eight points at distance 1 from the origin and 1 or more apart: each slope is a double, their sum is not."""
+    points = np.array([[0.0] * 4, *product([0.5], [0.5, -0.5], [0.5, -0.5], [0.5, -0.5])])
+    assert riesz_energy(points[:3], 1e308)[0] == 3.0
+    for fast in PATHS:
+        with pytest.raises(OverflowError, match=r"got points 0 and 1 at distance 1 with exponent 1e\+308"):
+            riesz_energy(points, 1e308, use_avx2=fast)
+    assert riesz_energy([[0.0], [10.0]], 1e6)[0] == 0.0  # too small a term is 0
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.integers(2, 20), st.integers(1, 4), st.booleans(), st.integers(0, 2**32 - 1))
 def test_extremes_are_the_reference(n, d, are_ties, seed):
@@ -228,6 +260,50 @@ def test_floor_sums_over_many_windows():
     sums = (values[:, None] * (np.arange(1, limit) // keys[:, None])).sum(axis=0)
     assert value == pytest.approx(sums.max(), abs=1e-8)
     assert sums[where - 1] == pytest.approx(value, abs=1e-8)
+
+
+def test_floor_sums_up_to_the_largest_limit():
+    """Windows without a multiple are left out, so that few large keys take no time; the last one ends at 2^63 - 1."""
+    largest = 2**63 - 1
+    assert floor_sum_maximum([2**61, 2**62], [1.0, -2.5], largest) == (1.0, 2**61)
+    assert floor_sum_maximum([2**61, 2**62], [-2.0, 5.0], largest) == (1.0, 2**62)
+    assert floor_sum_maximum([largest - 1], [3.0], largest) == (3.0, largest - 1)
+    assert floor_sum_maximum([largest - 1, largest - 5000], [3.0, -1.0], largest) == (2.0, largest - 1)
+    assert floor_sum_maximum([largest], [3.0], largest) == (0.0, 1)
+    assert floor_sum_maximum([2**62 - 1, 2**62], [1.0, -1.0], largest) == (1.0, 2**62 - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(-9, 9)), min_size=1, max_size=4), st.integers(2, 10**6))
+def test_floor_sums_with_gaps_are_the_reference(terms, limit):
+    keys, values = np.array([k for k, _ in terms]), np.array([v for _, v in terms])
+    sums = ((np.arange(1, limit) // keys[:, None]) * values[:, None]).sum(axis=0)
+    assert floor_sum_maximum(keys, values, limit) == (sums.max(), int(sums.argmax()) + 1)
+
+
+def test_a_signal_stops_a_floor_sum():
+    """Centuries of work, ended by an alarm whose handler raises."""
+
+    class Stop(Exception):
+        pass
+
+    def handler(*_):
+        raise Stop
+
+    old = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Stop):
+            floor_sum_maximum([1, 2, 3], [1.0, -2.0, 0.1], 2**62)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_floor_sums_that_would_overflow_are_refused():
+    for values in ([1e305, 1.0], [1e308, -1e308]):
+        with pytest.raises(ValueError, match="expected sums that do not overflow"):
+            floor_sum_maximum([1, 1], values, 10**6)
 
 
 def test_signs_by_hand():
