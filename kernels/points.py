@@ -208,6 +208,6 @@ def output(
     for name, array in inputs.items():
         if np.may_share_memory(out, array):  # by their bounds: exact, as both are contiguous
             raise ValueError(
-                f"expected out in memory of its own, got an array that overlaps {name}: leave out away, or copy {name}"
+                f"expected out in memory of its own, got an array that overlaps {name}: hand in another one, or copy {name}"
             )
     return out
