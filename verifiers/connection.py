@@ -88,7 +88,7 @@ class Connection:
         self._child = _Child()
         self._key = seal.new_key()
         self._sequence = -1
-        self._incoming = bytearray()
+        self._replies = frames.Reader(self._child.replies)
         self.is_alive = True
         self.pid = self._child.pid
         hello = {"problems": list(problems), "memory_bytes": memory_bytes, "parent": os.getpid()}
@@ -162,7 +162,7 @@ class Connection:
 
     def _hand_over_key(self, deadline: float) -> None:
         """Send the key, but not before the process has said that no other one can read its memory and its pipes."""
-        said = self._receive(len(frames.READY), deadline)
+        said = self._replies.exactly(len(frames.READY), deadline)
         if said != frames.READY:
             raise frames.FrameError(f"expected {frames.READY!r} as the first word, got {said!r}")
         self._send(self._key, deadline)
@@ -170,10 +170,10 @@ class Connection:
     def _exchange(self, frame: bytes, deadline: float) -> dict[str, Any]:
         self._send(frame, deadline)
         asked = hashlib.sha256(frame).digest()  # while the other process works
-        header, body = frames.read(lambda n: self._receive(n, deadline))
+        header, body = frames.read(lambda n: self._replies.exactly(n, deadline))
         seal.check(self._key, asked, body, header.get("seal"))
-        if self._incoming:
-            raise frames.FrameError(f"expected one reply, got {len(self._incoming)} bytes behind it")
+        if len(self._replies):
+            raise frames.FrameError(f"expected one reply, got {len(self._replies)} bytes behind it")
         return _reply(body)
 
     def _send(self, data: bytes, deadline: float) -> None:
@@ -182,18 +182,13 @@ class Connection:
             try:
                 view = view[os.write(self._child.requests, view) :]
             except BlockingIOError:
-                _wait(self._child.requests, select.POLLOUT, deadline)
+                self._wait_to_send(deadline)
 
-    def _receive(self, n: int, deadline: float) -> bytes:
-        while len(self._incoming) < n:
-            _wait(self._child.replies, select.POLLIN, deadline)
-            chunk = os.read(self._child.replies, _CHUNK_BYTES)
-            if not chunk:
-                raise EOFError("end of its output")
-            self._incoming += chunk
-        data = bytes(self._incoming[:n])
-        del self._incoming[:n]
-        return data
+    def _wait_to_send(self, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(self._child.requests, select.POLLOUT)
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise TimeoutError
 
     def _end(self) -> None:
         if self.is_alive:
@@ -306,11 +301,3 @@ def _environment() -> dict[str, str]:
     """All that the process inherits: one thread for BLAS, and the kernel set that this machine asks of OpenBLAS."""
     chosen = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ}
     return {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **chosen}
-
-
-def _wait(fd: int, events: int, deadline: float) -> None:
-    """Wait until the pipe can be read or written, or its other end has been closed; TimeoutError at the deadline."""
-    poll = select.poll()
-    poll.register(fd, events)
-    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        raise TimeoutError

@@ -20,7 +20,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy.fft
 import numpy.linalg
@@ -59,29 +59,28 @@ def serve(requests: int, replies: int) -> None:
     """
     if sys.platform == "linux":
         lockdown.hide_memory()
-    with open(requests, "rb", buffering=1 << 16) as stream:
-        try:
-            channel = _Channel(stream, replies)
-            scorer = _load(channel)
-            while True:
-                channel.answer_next(scorer.answer)
-        except (EOFError, BrokenPipeError):
-            return  # the controller is gone: nobody is left to tell
-        except frames.FrameError as error:
-            sys.exit(f"evocore verifier: {error}")
-        except MemoryError as error:
-            # What was half done when memory ran out may have kept some of it: the next scoring gets a fresh process.
-            sys.exit(f"evocore verifier: out of memory: {defect(error)}")
+    try:
+        channel = _Channel(requests, replies)
+        scorer = _load(channel)
+        while True:
+            channel.answer_next(scorer.answer)
+    except (EOFError, BrokenPipeError):
+        return  # the controller is gone: nobody is left to tell
+    except frames.FrameError as error:
+        sys.exit(f"evocore verifier: {error}")
+    except MemoryError as error:
+        # What was half done when memory ran out may have kept some of it: the next scoring gets a fresh process.
+        sys.exit(f"evocore verifier: out of memory: {defect(error)}")
 
 
 class _Channel:
     """The two pipes with key and sequence: one request in, one sealed reply out."""
 
-    def __init__(self, stream: BinaryIO, replies: int) -> None:
-        self._stream = stream
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests = frames.Reader(requests)
         self._replies = replies
         self._write(frames.READY)
-        self._key = self._stream_exactly(seal.KEY_BYTES)
+        self._key = self._requests.exactly(seal.KEY_BYTES)
         self._sequence = -1
         self._request = hashlib.sha256()
 
@@ -111,14 +110,8 @@ class _Channel:
             raise frames.FrameError(f"expected a nonce of {seal.NONCE_BYTES} bytes in hexadecimal, got {nonce!r:.60}")
 
     def _exactly(self, n: int) -> bytes:
-        data = self._stream_exactly(n)
+        data = self._requests.exactly(n)
         self._request.update(data)
-        return data
-
-    def _stream_exactly(self, n: int) -> bytes:
-        data = self._stream.read(n)
-        if len(data) < n:
-            raise EOFError
         return data
 
     def _write(self, frame: bytes) -> None:

@@ -67,8 +67,9 @@ def asked(stream):
     SCORER.attempts.clear()
     answers, writer = os.pipe()
     os.set_blocking(answers, False)
+    requests = file_of(KEY + stream)
     try:
-        channel = _Channel(io.BytesIO(KEY + stream), writer)
+        channel = _Channel(requests, writer)
         assert os.read(answers, 1 << 16) == frames.READY
         sequence = 0
         while True:
@@ -79,8 +80,16 @@ def asked(stream):
             check_answer(os.read(answers, 1 << 16), sequence)
             sequence += 1
     finally:
-        os.close(answers)
-        os.close(writer)
+        for fd in (requests, answers, writer):
+            os.close(fd)
+
+
+def file_of(content):
+    """An open file that reads like a pipe with this in it, at its end."""
+    fd = os.memfd_create("stream")
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def check_answer(raw, sequence):
@@ -118,22 +127,22 @@ class Replies(Connection):
     """A connection whose process has said all that it will ever say."""
 
     def __init__(self, content, *, is_sealed):
-        self._key, self._sequence, self._incoming, self.is_alive = KEY, -1, bytearray(), True
+        self._key, self._sequence, self.is_alive = KEY, -1, True
         self._child = SimpleNamespace(last_words=lambda: "", end=lambda patience_seconds: None, cpu_seconds=lambda: 0.0)
         self._content, self._is_sealed = content, is_sealed
 
     def _send(self, data, deadline):
+        content = self._content
         if self._is_sealed:
-            stamp = seal.seal(KEY, hashlib.sha256(data).digest(), self._content)
-            self._stream = io.BytesIO(frames.pack({"sequence": self._sequence, "seal": stamp}, self._content))
-        else:
-            self._stream = io.BytesIO(self._content)
+            stamp = seal.seal(KEY, hashlib.sha256(data).digest(), content)
+            content = frames.pack({"sequence": self._sequence, "seal": stamp}, content)
+        self._replies = frames.Reader(file_of(content))
 
-    def _receive(self, n, deadline):
-        data = self._stream.read(n)
-        if len(data) < n:
-            raise EOFError
-        return data
+    def _exchange(self, frame, deadline):
+        try:
+            return super()._exchange(frame, deadline)
+        finally:
+            os.close(self._replies._fd)
 
 
 def controller(content, *, is_sealed):
