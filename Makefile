@@ -5,7 +5,7 @@ TREE := build/tree
 FUZZ_SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help install check lint format typecheck layers test long fuzz coverage bench sanitize clean
+.PHONY: help install check lint format typecheck layers test long fuzz coverage bench bench-sandbox sanitize clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,13 @@ bench:  ## the kernels beside other libraries (extra `bench`), into bench/RESULT
 	mkdir -p build
 	$(RUN) evocore.cli.main bench all > build/RESULTS.md
 	mv build/RESULTS.md bench/RESULTS.md
+
+bench-sandbox:  ## what an evaluation costs, survives and leaves behind, into bench/SANDBOX.md; PEERS=interpreter with the peers
+	mkdir -p build
+	$(RUN) evocore.bench.bench_sandbox --peers $(or $(PEERS),$(PYTHON)) > build/SANDBOX.md
+	echo >> build/SANDBOX.md
+	$(RUN) evocore.bench.bench_sandbox --evaluations 100000 >> build/SANDBOX.md
+	mv build/SANDBOX.md bench/SANDBOX.md
 
 sanitize:  ## kernel tests under the address and undefined-behaviour sanitizers (a build of its own, nothing installed)
 	rm -rf build/sanitize build/lib* build/temp*

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from evocore.bench import peer_evaluators, timing
+from evocore.bench import peer_evaluators, suite, timing
 from evocore.bench.sandbox_entrants import Gone, Ours, Peer, installed, program, resident_bytes
 from evocore.problems import problem as find
 from evocore.sandbox import linux, offered_tier
@@ -306,12 +306,16 @@ def _say(words: str) -> None:
 def text(report: dict[str, Any]) -> str:
     """Write a report as Markdown."""
     at = report["machine"]
-    lines = [f"{at['cpu']}, {at['n_cpus']} cores, load {at['load']}; Python {at['python']}", ""]
+    title = (
+        "What many evaluations leave behind" if "leaks" in report else "What an isolated evaluation costs and survives"
+    )
+    machine = f"{at['cpu']}, {at['n_cpus']} cores, load {at['load']}; Python {at['python']}"
+    lines = [f"# {title}", "", suite.stamp_text(report), "", machine, ""]
     if "leaks" in report:
         names = list(report["leaks"][0])
         lines += [f"| {' | '.join(names)} |", "|--" * len(names) + "|"]
         lines += [f"| {' | '.join(str(one[name]) for name in names)} |" for one in report["leaks"]]
-        return "\n".join([*lines, "", "flat" if is_flat(report["leaks"]) else "NOT flat"])
+        return "\n".join([*lines, "", "Flat." if is_flat(report["leaks"]) else "NOT flat."])
     lines += ["| id | what | reach | measured |", "|--|--|--|--|"]
     for name, cost in report["costs"].items():
         goal = f"at most 15 ms CPU, at least 50 a second (tier {report['tier']})" if name == OURS else ""
@@ -341,7 +345,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--faults", default="abcdefgh", metavar="LETTERS", help="only these faults")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
-    report: dict[str, Any] = {"machine": timing.machine()}
+    begun, machine = time.time(), timing.machine()
+    report: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="evocore-bench-") as name:
         folder = Path(name)
         if options.evaluations is not None:
@@ -356,6 +361,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report["hand_ins"] = hand_ins(500 if options.quick else 4000)
             report["faults"] = faults(peers, options.peers, folder, options.faults)
             has_failed = any(report["faults"][OURS].values())
+    given = sys.argv[1:] if arguments is None else arguments
+    shown = ["PYTHON" if previous == "--peers" else one for previous, one in zip(["", *given], given, strict=False)]
+    report |= {"machine": machine, **suite.stamp(" ".join(["bench_sandbox", *shown]), begun)}
     print(json.dumps(report, indent=1) if options.json else text(report))
     return int(has_failed)
 

@@ -50,15 +50,25 @@ def run(topic: str, *, is_quick: bool = False) -> dict[str, Any]:
                 if sys.stderr.isatty():
                     print(f"{row.id} {row.title}", file=sys.stderr)
                 lines.append(timing.measure(row, **effort))
+    command = f"evocore bench {topic}{' --quick' if is_quick else ''}"
+    return {**stamp(command, begun), "machine": machine, "rows": lines}
+
+
+def stamp(command: str, begun: float) -> dict[str, Any]:
+    """Return what a report says about itself: date, version, commit, command, seconds since it was begun."""
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime(begun)),
         "version": __version__,
         "commit": commit(),
-        "command": f"evocore bench {topic}{' --quick' if is_quick else ''}",
+        "command": command,
         "seconds": round(time.time() - begun),
-        "machine": machine,
-        "rows": lines,
     }
+
+
+def stamp_text(report: dict[str, Any]) -> str:
+    """Write what a report says about itself as a line."""
+    source = f" ({report['commit']})" if report["commit"] else ""
+    return f"{report['date']}, evocore {report['version']}{source}, `{report['command']}`, {report['seconds']} s."
 
 
 def commit() -> str | None:
@@ -84,9 +94,7 @@ def text(report: dict[str, Any]) -> str:
     lines = [
         "# Kernels beside other libraries",
         "",
-        f"{report['date']}, evocore {report['version']}"
-        + (f" ({report['commit']})" if report["commit"] else "")
-        + f", `{report['command']}`, {report['seconds']} s.",
+        stamp_text(report),
         "",
         f"{at['cpu']}, {at['n_cpus']} cores, load {at['load']}; {at['fma_gflops']} GFLOP/s in a matrix product, copies "
         f"{at['copy_gbytes']} GB/s. Python {at['python']}, BLAS {at['blas']}, {', '.join(versions)}.",

@@ -208,6 +208,7 @@ def output(
     for name, array in inputs.items():
         if np.may_share_memory(out, array):  # by their bounds: exact, as both are contiguous
             raise ValueError(
-                f"expected out in memory of its own, got an array that overlaps {name}: hand in another one, or copy {name}"
+                f"expected out in memory of its own, got an array that overlaps {name}: "
+                f"hand in another one, or copy {name}"
             )
     return out

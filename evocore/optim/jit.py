@@ -364,7 +364,7 @@ def riesz_energy(points: Array, exponent: float) -> tuple[float, Array]:
     n, d = points.shape
     energy = _riesz(columns.ctypes, n, columns.shape[1], d, exponent, gradient.ctypes, pair.ctypes)
     if pair[0] >= 0:
-        raise ValueError("expected distinct points")
+        raise ValueError("expected distinct points whose terms do not overflow")
     out = np.empty((n, d))
     for i in range(n):
         for k in range(d):
