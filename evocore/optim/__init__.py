@@ -1,10 +1,11 @@
 """Building blocks that optimizer programs import; runs in the sandbox only.
 
 Tunables and stages: `Range`, `Choice`, `run_stages`. The shared state of a program: `Search`, `Pool`, `Ratchet`.
-Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`, `polish`. Disturbances: `ALL_MOVES`, `cross`.
+Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`, `recast`, `polish`. Disturbances: `ALL_MOVES`,
+`cross`.
 """
 
-from evocore.optim.blocks import anneal, hops, ladder, multistart, polish, pools, race, refine
+from evocore.optim.blocks import anneal, hops, ladder, multistart, polish, pools, race, recast, refine
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
 from evocore.optim.newton import NewtonResult, barrier_newton
 from evocore.optim.pool import Member, Pool, distance, outline
@@ -35,6 +36,7 @@ __all__ = [
     "polish",
     "pools",
     "race",
+    "recast",
     "refine",
     "resample",
     "run_stages",

@@ -2,14 +2,14 @@
 
 h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the
 basin: members of the pool are disturbed and quenched hundreds of times a second; then the best few are refined, for
-what refinement gains differs by more than the basins do, and the winner is polished by Newton steps.
+what refinement gains differs by more than the basins do. From there on results are polished by Newton steps.
 """
 
 from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, polish, pools, race, refine, run_stages
+from evocore.optim import Range, Search, hops, ladder, multistart, polish, pools, race, recast, refine, run_stages
 
 GOOD_FOR = ("cold", "warm", "long")
 
@@ -37,8 +37,8 @@ REHEAT_HIGH: Annotated[float, Range(3e4, 1e6, log=True)] = 2e5
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
 POLISH_MU: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
 POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
-POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-3
-POLISH_STEPS: Annotated[int, Range(30, 400, log=True)] = 200
+POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
+POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
 POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 2000
 
 
@@ -71,11 +71,27 @@ def hop(search: Search, until: float) -> None:
 
 
 def basins(search: Search, until: float) -> None:
-    """From random numbers to a pool of distinct basins; hops around the start where that is good already."""
-    if search.is_warm:
-        hop(search, until)
-    else:
+    """From random numbers to a pool of distinct basins; from a good start to hops around it on a coarse grid."""
+    if not search.is_warm:
         pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
+        return
+    if search.start.n > N_HIGH:
+        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
+        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES))
+    hop(search, until)
+
+
+def polished(search: Search, member, until: float):
+    return polish(
+        search,
+        member,
+        until,
+        mu_start=POLISH_MU,
+        mu_factor=POLISH_FACTOR,
+        pin_below=POLISH_PIN,
+        n_steps=POLISH_STEPS,
+        n_max=POLISH_N_MAX,
+    )
 
 
 def race_finer(search: Search, until: float) -> None:
@@ -89,6 +105,7 @@ def race_finer(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=20 * BETA_END,
         n_max=N_MAX,
+        finish=polished,
     )
 
 
@@ -102,28 +119,14 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=100 * BETA_END,
         n_max=N_MAX,
-    )
-
-
-def polish_best(search: Search, until: float) -> None:
-    polish(
-        search,
-        until,
-        mu_start=POLISH_MU,
-        mu_factor=POLISH_FACTOR,
-        pin_below=POLISH_PIN,
-        n_steps=POLISH_STEPS,
-        n_max=POLISH_N_MAX,
+        finish=polished,
     )
 
 
 STAGES = [
     (basins, 0.5),
-    (race_finer, 0.18),
-    (refine_best, 0.1),
-    (polish_best, 0.07),
-    (refine_best, 0.05),
-    (polish_best, 0.1),
+    (race_finer, 0.2),
+    (refine_best, 0.3),
 ]
 
 

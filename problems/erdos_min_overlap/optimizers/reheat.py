@@ -5,7 +5,7 @@ Fine grids gain from reheating alone, without any disturbance, and from more ite
 
 from typing import Annotated
 
-from evocore.optim import Range, Search, anneal, ladder, multistart, refine, run_stages
+from evocore.optim import Range, Search, anneal, ladder, multistart, polish, refine, run_stages
 
 GOOD_FOR = ("warm",)
 
@@ -19,6 +19,9 @@ REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
 REFINE_BETA: Annotated[float, Range(1000, 100000, log=True)] = 5e3
 FACTOR: Annotated[int, Range(2, 4)] = 2
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
+POLISH_MU: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
+POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
+POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 2000
 
 
 def fresh(search: Search, until: float) -> None:
@@ -29,6 +32,19 @@ def fresh(search: Search, until: float) -> None:
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
     multistart(
         search, until, lambda: rng.uniform(0.3, 1.6) * rng.standard_normal(N_FRESH), betas, N_ITERATIONS, keep_early=0.3
+    )
+
+
+def polished(search: Search, member, until: float):
+    return polish(
+        search,
+        member,
+        until,
+        mu_start=POLISH_MU,
+        mu_factor=0.5,
+        pin_below=1e-4,
+        n_steps=POLISH_STEPS,
+        n_max=POLISH_N_MAX,
     )
 
 
@@ -43,6 +59,7 @@ def reheat(search: Search, until: float) -> None:
             beta_high=REHEAT_HIGH,
             beta_end=REHEAT_END,
             n_stages=REHEAT_STAGES,
+            finish=polished,
         )
 
 
@@ -57,6 +74,7 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REHEAT_END,
         n_max=N_MAX,
+        finish=polished,
     )
 
 

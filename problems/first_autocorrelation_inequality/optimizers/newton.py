@@ -14,7 +14,7 @@ GOOD_FOR = ("cold",)
 N_START: Annotated[int, Range(50, 200)] = 100
 MU_START: Annotated[float, Range(0.01, 1.0, log=True)] = 0.1
 MU_FACTOR: Annotated[float, Range(0.05, 0.7)] = 0.2
-SLOPPINESS: Annotated[float, Range(0.05, 3.0, log=True)] = 1.0
+SLOPPINESS: Annotated[float, Range(0.003, 0.3, log=True)] = 0.03
 MAX_STEPS: Annotated[int, Range(40, 400, log=True)] = 150
 HOP_MU: Annotated[float, Range(1e-4, 1e-1, log=True)] = 5e-3
 RACE_ENTRANTS: Annotated[int, Range(1, 8)] = 4

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, refine, run_stages, stretch
+from evocore.optim import (
+    Range,
+    Search,
+    hops,
+    ladder,
+    multistart,
+    polish,
+    pools,
+    race,
+    recast,
+    refine,
+    run_stages,
+    stretch,
+)
 
 GOOD_FOR = ("cold", "warm", "long")
 
@@ -29,7 +42,12 @@ RACE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 2e4, log=True)] = 3000.0
 REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 3e5
-N_MAX: Annotated[int, Range(800, 12800, log=True)] = 3200
+N_MAX: Annotated[int, Range(800, 12800, log=True)] = 6400
+POLISH_MU: Annotated[float, Range(1e-5, 1e-1, log=True)] = 1e-2
+POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
+POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
+POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
+POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 1000
 
 
 def random_start(rng):
@@ -57,11 +75,27 @@ def hop(search: Search, until: float) -> None:
 
 
 def basins(search: Search, until: float) -> None:
-    """From random numbers to a pool of distinct basins; hops around the start where that is good already."""
-    if search.is_warm:
-        hop(search, until)
-    else:
+    """From random numbers to a pool of distinct basins; from a good start to hops around it on a coarse grid."""
+    if not search.is_warm:
         pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
+        return
+    if search.start.n > N_HIGH:
+        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
+        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES))
+    hop(search, until)
+
+
+def polished(search: Search, member, until: float):
+    return polish(
+        search,
+        member,
+        until,
+        mu_start=POLISH_MU,
+        mu_factor=POLISH_FACTOR,
+        pin_below=POLISH_PIN,
+        n_steps=POLISH_STEPS,
+        n_max=POLISH_N_MAX,
+    )
 
 
 def race_finer(search: Search, until: float) -> None:
@@ -75,6 +109,7 @@ def race_finer(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REFINE_END,
         n_max=N_MAX,
+        finish=polished,
     )
 
 
@@ -82,12 +117,13 @@ def refine_best(search: Search, until: float) -> None:
     refine(
         search,
         until,
-        factor=4,
+        factor=2,
         beta_first=RACE_BETA,
         beta_low=REHEAT_LOW,
         beta_high=REHEAT_HIGH,
         beta_end=REFINE_END,
         n_max=N_MAX,
+        finish=polished,
     )
 
 
