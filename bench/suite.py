@@ -13,7 +13,7 @@ from evocore import __version__
 from evocore.bench import timing
 from evocore.errors import InputError
 
-TOPICS = ("hypervolume", "dominance", "similarity", "fft", "exact")
+TOPICS = ("hypervolume", "dominance", "similarity", "fft", "exact", "blocks")
 PACKAGES = ("scipy", "moocore", "pygmo", "hvwfg", "paretoset", "pymoo", "ducc0", "pyfftw", "python-flint")
 
 FULL = {"turns": 15, "budget_seconds": 4.0}

@@ -53,6 +53,15 @@ def test_an_entrant_that_is_not_installed_is_named():
     assert not suite.has_failed({"rows": [told]})
 
 
+def test_what_was_measured_elsewhere_is_an_anchor_where_the_result_is_right():
+    told = measure(row(spin(100), {}, work=4.0, elsewhere=("prototype", 1.0, 7)))
+    assert told["anchor"] == "prototype"
+    assert told["measured"] == pytest.approx(1.0 / told["ours_seconds"], rel=0.5)
+    told = measure(row(spin(100), {}, elsewhere=("prototype", 1.0, 8)))
+    assert told["wrong"] == ["prototype"]
+    assert told["measured"] is None
+
+
 @pytest.mark.parametrize(("count", "failed"), [(lambda: (0, 5), False), (lambda: (1, 5), True), (lambda: None, False)])
 def test_a_count_fails_only_where_something_differs(count, failed):
     told = measure(timing.Count("R", "bits", count))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evocore import optim
+from evocore.optim.newton import SaddleFreeModel
 from evocore.optim.pool import Member, Pool
 from evocore.problems import problem
 
@@ -133,6 +134,23 @@ def test_stages_share_the_time_and_stop_at_the_deadline():
     assert ends == sorted(ends)
     assert ends[0] < 0.2
     assert ends[-1] == pytest.approx(0.39, abs=0.05)
+
+
+@pytest.mark.parametrize("damping", [1e-9, 1e-3, 1.0])
+def test_saddle_free_steps_have_the_absolute_eigenvalues(damping):
+    rng = np.random.default_rng(3)
+    basis, _ = np.linalg.qr(rng.standard_normal((30, 30)))
+    matrix = basis * (np.geomspace(1e-3, 30, 30) * rng.choice((-1.0, 1.0), 30)) @ basis.T
+    gradient = rng.standard_normal(30)
+    scale = 1 / np.sqrt(np.abs(matrix.diagonal()))
+    allowed = np.linalg.svd(scale[None])[2][1:].T  # scaled changes without a sum
+    values, vectors = np.linalg.eigh(allowed.T @ (matrix * scale[:, None] * scale) @ allowed)
+    parts = vectors.T @ (allowed.T @ (scale * gradient)) / (np.abs(values) + damping)
+    expected = -scale * (allowed @ (vectors @ parts))
+    half = np.asfortranarray(np.tril(matrix))
+    found = SaddleFreeModel(half, gradient).step(damping)
+    assert np.abs(found - expected).max() < 1e-3 * np.abs(expected).max()
+    assert abs(found.sum()) < 1e-12 * np.abs(found).max()
 
 
 def test_barrier_newton_descends_and_stays_feasible():
