@@ -1,11 +1,12 @@
 """Building blocks that optimizer programs import; runs in the sandbox only.
 
 Tunables and stages: `Range`, `Choice`, `run_stages`. The shared state of a program: `Search`, `Pool`, `Ratchet`.
-Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`, `recast`, `polish`. Disturbances: `ALL_MOVES`,
-`cross`.
+Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`, `recast`, `grow`, `polish`. Disturbances:
+`ALL_MOVES`, `cross`. Combs: `lattice_period`, `more_teeth`, `trimmed`.
 """
 
 from evocore.optim.blocks import anneal, hops, ladder, multistart, polish, pools, race, recast, refine
+from evocore.optim.lattice import grow, lattice_period, more_teeth, trimmed
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
 from evocore.optim.newton import NewtonResult, barrier_newton
 from evocore.optim.pool import Member, Pool, distance, outline
@@ -29,8 +30,11 @@ __all__ = [
     "barrier_newton",
     "cross",
     "distance",
+    "grow",
     "hops",
     "ladder",
+    "lattice_period",
+    "more_teeth",
     "multistart",
     "outline",
     "polish",
@@ -42,4 +46,5 @@ __all__ = [
     "run_stages",
     "score_or_none",
     "stretch",
+    "trimmed",
 ]

@@ -87,6 +87,7 @@ def hops(
     polish_within: float = 0.0,
     moves: tuple[str, ...] = (*ALL_MOVES, "cross"),
     n_limits: tuple[int, int] = (8, 10**9),
+    per_cell: float = 0.125,
 ) -> None:
     """Disturb members of the pool, quench them from a random temperature, and keep what earns a place.
 
@@ -95,11 +96,11 @@ def hops(
     beta_low, beta_high : float
         The first beta is log-uniform between them.
     beta_end, n_stages, n_iterations
-        The quench; n/8 iterations a stage are added, for fine grids need more of them.
+        The quench; `per_cell` times n iterations a stage are added, for fine grids need more of them.
     polish_beta, polish_within : float
         A result within `polish_within` of its parent gets four more stages from beta_end / 5 to `polish_beta`.
     moves : tuple of str
-        Names out of `evocore.optim.ALL_MOVES`, and `cross`.
+        Names out of `evocore.optim.ALL_MOVES`, `cross`, and `none`: reheating alone.
     n_limits : (int, int)
         Lengths that `resize` may not leave.
     """
@@ -111,12 +112,14 @@ def hops(
         name = bandit.draw(rng)
         if name == "cross":
             x = cross(rng, parent.x, search.pool.draw(rng).x)
+        elif name == "none":
+            x = parent.x
         else:
             x = ALL_MOVES[name](rng, parent.x, search.unit(parent.x))
         if len(x) != parent.n and not n_limits[0] <= len(x) <= n_limits[1]:
             continue
         beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
-        count = n_iterations + parent.n // 8
+        count = n_iterations + int(per_cell * parent.n)
         child = search.quench(x, ladder(beta, beta_end, n_stages), count, until)
         if polish_beta and child.value < parent.value + polish_within:
             child = search.quench(child.x, ladder(beta_end / 5, polish_beta, 4), count, until)

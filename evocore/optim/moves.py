@@ -38,6 +38,15 @@ def scale(rng: Rng, x: Array, unit: float) -> Array:
     return np.asarray(x * factors, dtype=np.float64)
 
 
+def swell(rng: Rng, x: Array, unit: float) -> Array:
+    """Multiply by a smooth hill or dale, so that the fine structure stays."""
+    del unit
+    n = len(x)
+    width = _log_uniform(rng, min(20.0, n / 4), n / 2)
+    hill = np.exp(-0.5 * ((np.arange(n) - rng.uniform(0, n)) / width) ** 2)
+    return np.asarray(x * np.exp(0.4 * rng.standard_normal() * hill), dtype=np.float64)
+
+
 def bump(rng: Rng, x: Array, unit: float) -> Array:
     """Add one Gaussian hill or dale."""
     n = len(x)
@@ -109,6 +118,7 @@ ALL_MOVES: dict[str, Move] = {
     "nudge": nudge,
     "shake": shake,
     "scale": scale,
+    "swell": swell,
     "bump": bump,
     "wave": wave,
     "patch": patch,

@@ -103,6 +103,13 @@ class Search:
         found = objective.quench(x, betas, n_iterations, min(until, self.deadline))
         return Member(found.x, found.peak, outline(objective.construction(found.x)))
 
+    def affordable(self, x: Array, beta: float, until: float) -> int:
+        """Return how many iterations from x on are sure to be done in time, by a trial of a few."""
+        begun, n_trial = time.monotonic(), 8
+        self.objective(len(x)).quench(x, [beta], n_trial, min(until, self.deadline))
+        now = time.monotonic()
+        return int(max(0.0, min(until, self.deadline) - now) / (_CAUTION * (now - begun) / n_trial))
+
     def consider(self, member: Member) -> bool:
         """Show a member to the pool and, when it is the best so far, hand it in; says whether the pool took it."""
         if math.isfinite(member.value) and (self.best is None or member.value < self.best.value):
@@ -111,8 +118,16 @@ class Search:
         return self.pool.insert(member)
 
     def construction(self, member: Member) -> Array:
-        """Return a member's construction."""
-        return self.objective(member.n).construction(member.x)
+        """Return a member's construction; of a long comb, in multiples of 2^-40 of its largest value.
+
+        With the digits that rounding leaves, the exact score of 100,000 values is still a rational that can be written
+        down. It is changed in the 13th digit.
+        """
+        found = self.objective(member.n).construction(member.x)
+        if self.kind != "spread":
+            return found
+        quantum = math.ldexp(1.0, math.frexp(float(found.max()))[1] - _DIGITS)
+        return np.asarray(np.round(found / quantum) * quantum, dtype=np.float64)
 
     def unit(self, x: Array) -> float:
         """Size of the parameters that moves refer to: one for logits, else their root mean square."""
@@ -144,6 +159,11 @@ class Search:
         """Say whether the stage's time, or the program's, is up."""
         return time.monotonic() >= min(until, self.deadline)
 
+
+_DIGITS = 40
+
+# What others do on the machine makes a quench slower than its trial.
+_CAUTION = 1.2
 
 # Objectives that no random start reaches and every quench passes.
 _PINNED_LOGIT = -14.0

@@ -1,22 +1,24 @@
-"""Genetic search over comb-shaped starts, each finished by annealed log-sum-exp, then upsampling.
+"""Genetic search over comb-shaped starts, each finished by annealed log-sum-exp; the best grow in teeth and in cells.
 
 Good functions are combs: f*f then takes nearly two values only, which is what the score asks for. The number of
 teeth is frozen once beta passes about a hundred, so combs have to be in the start: a left block whose teeth widen
 until it is solid, and a right block of the same kind. Sixteen numbers describe such a start; the best survive,
-recombine and shift.
+recombine and shift. All this is done with few teeth on a coarse grid, where a start takes milliseconds.
 """
 
 from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, ladder, race, refine, run_stages
+from evocore.optim import Range, Search, grow, hops, ladder, pools, run_stages
 
 GOOD_FOR = ("cold", "warm", "long")
 
 N_START: Annotated[int, Range(800, 6400, log=True)] = 1600
-CELL_LOW: Annotated[float, Range(10, 25)] = 18.0
-CELL_HIGH: Annotated[float, Range(26, 80)] = 40.0
+CELL_LOW: Annotated[float, Range(10, 25)] = 16.0
+CELL_HIGH: Annotated[float, Range(26, 80)] = 32.0
+POOL_SECONDS: Annotated[float, Range(8, 80, log=True)] = 25.0
+FILL_SHARE: Annotated[float, Range(0.2, 0.9)] = 0.6
 RANDOM_SHARE: Annotated[float, Range(0.1, 0.8)] = 0.35
 STEP: Annotated[float, Range(0.02, 0.4, log=True)] = 0.1
 PARENTS: Annotated[int, Range(4, 40)] = 12
@@ -24,13 +26,18 @@ BETA_START: Annotated[float, Range(20, 300, log=True)] = 60.0
 BETA_END: Annotated[float, Range(3e4, 1e6, log=True)] = 1e5
 N_STAGES: Annotated[int, Range(5, 16)] = 8
 N_ITERATIONS: Annotated[int, Range(40, 300, log=True)] = 80
-KEEP_EARLY: Annotated[float, Range(0.05, 0.8, log=True)] = 0.15
-RACE_ENTRANTS: Annotated[int, Range(1, 8)] = 4
-REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 60.0
-REHEAT_LOW: Annotated[float, Range(20, 200, log=True)] = 60.0
-REHEAT_HIGH: Annotated[float, Range(300, 2e4, log=True)] = 1000.0
-REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 3e5
-N_MAX: Annotated[int, Range(6400, 102400, log=True)] = 51200
+KEEP_EARLY: Annotated[float, Range(0.03, 0.8, log=True)] = 0.12
+MELT_LOW: Annotated[float, Range(20, 200, log=True)] = 30.0
+MELT_HIGH: Annotated[float, Range(300, 5000, log=True)] = 1000.0
+MELT_STAGES: Annotated[int, Range(4, 14)] = 7
+MELT_ITERATIONS: Annotated[int, Range(20, 300, log=True)] = 60
+BALANCE: Annotated[float, Range(0.5, 6.0, log=True)] = 1.8
+GROW_BETA: Annotated[float, Range(30, 1000, log=True)] = 200.0
+GROW_STAGES: Annotated[int, Range(4, 20)] = 10
+GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
+GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
+N_RACE: Annotated[int, Range(3200, 25600, log=True)] = 12800
+N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 180000
 
 GENES = 16
 
@@ -64,9 +71,9 @@ def comb(genes, n, rng):
     f[:left] = teeth(
         left,
         period,
-        between(genes[2], 0.3, 1.0),
-        between(genes[3], 0.5, 2.0),
-        between(genes[4], 0.3, 1.2),
+        between(genes[2], 0.3, 1.2),
+        between(genes[3], 0.0, 2.0),
+        between(genes[4], 0.0, 1.2),
         between(genes[5], 0.0, 0.8),
         between(genes[6], 0.0, 0.15),
     )
@@ -75,32 +82,29 @@ def comb(genes, n, rng):
         n - right,
         max(2.0, period * between(genes[8], 0.3, 1.0)),
         between(genes[9], 0.2, 1.0),
-        between(genes[10], 0.5, 2.5),
+        between(genes[10], 0.0, 2.5),
         between(genes[11], 0.3, 1.5),
         between(genes[12], 0.0, 0.8),
-        between(genes[13], 0.05, 0.8),
+        between(genes[13], 0.05, 1.0),
     )
     share = between(genes[14], 0.2, 0.5)
     f[:left] *= (1 - share) / max(f[:left].sum(), 1e-9)
     f[right:] *= share / max(f[right:].sum(), 1e-9)
     f *= n
-    f *= np.exp(between(genes[15], 0.1, 1.0) * rng.standard_normal(n))
+    f *= np.exp(between(genes[15], 0.0, 1.0) * rng.standard_normal(n))
     return f + 1e-3
 
 
 def breed(search: Search, until: float) -> None:
     """Random combs first, then children of the best ones; losers are dropped after the first stage."""
-    if search.is_warm:
-        return
     rng, n = search.rng, N_START
     objective = search.objective(n)
     betas = ladder(BETA_START, BETA_END, N_STAGES)
     population: list = []
     early: list = []
-    begun, now = search.clock(), search.clock()
+    begun = search.clock()
     while not search.is_over(until):
-        now = search.clock()
-        if now < begun + RANDOM_SHARE * (until - begun) or len(population) < 4:
+        if search.clock() < begun + RANDOM_SHARE * (until - begun) or len(population) < 4:
             genes = rng.random(GENES)
         else:
             mother, father = (population[int(len(population) * rng.random() ** 2)][1] for _ in range(2))
@@ -118,40 +122,55 @@ def breed(search: Search, until: float) -> None:
         del population[PARENTS:]
 
 
-def race_finer(search: Search, until: float) -> None:
-    race(
+def melt(search: Search, until: float) -> None:
+    """Disturb the combs of the pool and anneal them again."""
+    hops(
         search,
         until,
-        entrants=RACE_ENTRANTS,
-        factor=4,
-        beta_first=REFINE_BETA,
-        beta_low=REHEAT_LOW,
-        beta_high=REHEAT_HIGH,
-        beta_end=REFINE_END,
-        n_max=N_MAX,
+        beta_low=MELT_LOW,
+        beta_high=MELT_HIGH,
+        beta_end=BETA_END,
+        n_stages=MELT_STAGES,
+        n_iterations=MELT_ITERATIONS,
+        per_cell=0.0,
+        moves=("none", "nudge", "scale", "swell", "wave", "patch", "slide"),
     )
 
 
-def refine_best(search: Search, until: float) -> None:
-    refine(
-        search,
-        until,
-        factor=4,
-        beta_first=REFINE_BETA,
-        beta_low=REHEAT_LOW,
-        beta_high=REHEAT_HIGH,
-        beta_end=REFINE_END,
-        n_max=N_MAX,
-    )
+def search_combs(search: Search, until: float) -> None:
+    if not search.is_warm:
+        pools(search, until, breed, melt, seconds=POOL_SECONDS, fill_share=FILL_SHARE)
+
+
+def race(search: Search, until: float) -> None:
+    """Grow the best few to a size at which they can be compared."""
+    for member in list(search.pool.members) if not search.is_warm else ():
+        if not search.is_over(until):
+            grow_to(search, member, until, N_RACE)
+
+
+def finish(search: Search, until: float) -> None:
+    """Grow the best as far as time allows, then anneal it until the end."""
+    best = grow_to(search, search.best, until, N_MAX)
+    betas = ladder(GROW_BETA, BETA_END, GROW_STAGES)
+    while not search.is_over(until):
+        count = max(1, search.affordable(best.x, betas[0], until) // GROW_STAGES)
+        search.consider(search.quench(best.x, betas, count, until))
+        best = search.best
+
+
+def grow_to(search, member, until, n_max):
+    betas = ladder(GROW_BETA, BETA_END, GROW_STAGES)
+    return grow(search, member, until, balance=BALANCE, betas=betas, least=GROW_LEAST, most=GROW_MOST, n_max=n_max)
 
 
 STAGES = [
-    (breed, 0.5),
-    (race_finer, 0.25),
-    (refine_best, 0.25),
+    (search_combs, 0.5),
+    (race, 0.1),
+    (finish, 0.4),
 ]
 
 
 def optimize(problem, start, seed, deadline, offer):
     """Improve `start` until the deadline."""
-    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, radius=0.02))
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, pool_size=6, radius=0.02))
