@@ -417,6 +417,16 @@ class Problem:
         """
         return unit_mean(cell_means(near_one(x), DESCRIPTOR_CELLS))
 
+    def diagnose(self, x: Vector) -> tuple[str, ...]:
+        """Say in lines of text where a construction falls short, for `evocore show`; nothing by default.
+
+        Parameters
+        ----------
+        x : (n,) float64 array
+            What `parse` or `check` returned.
+        """
+        return ()
+
     def certificate(self, x: Vector) -> Certificate:
         """Return what proves the exact score of a valid construction to anyone, without this package.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,6 +219,16 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
         quarantined=history.quarantined,
         doubt=history.doubt,
     )
+
+
+def diagnosis(summary: Summary) -> tuple[str, ...]:
+    """Return what the run's problem says of its best construction; nothing where one of the two is gone."""
+    found = problem_of(RunConfig.from_toml(RunDir(summary.run_dir).config))
+    if found is None or summary.best is None:
+        return ()
+    with contextlib.suppress(OSError):
+        return found.diagnose(found.parse(json.loads((summary.run_dir / summary.best.file).read_bytes())))
+    return ()
 
 
 def problem_of(config: RunConfig) -> Problem | None:

@@ -106,6 +106,12 @@ class SecondAutocorrelation(StepFunctionProblem):
         clipping = f"clipping: {count} negative values down to {float(x.min())!r} are set to 0 before scoring"
         return (clipping, *super().alarms(np.maximum(x, 0.0), arena, exact))
 
+    def diagnose(self, x: Vector) -> tuple[str, ...]:
+        """Share out what the score falls short of 1 over blocks and over the axis."""
+        from evocore.problems.second_autocorrelation_inequality.loss_budget import loss_budget
+
+        return loss_budget(moderate(self._admitted(x))).lines()
+
     def certificate(self, x: Vector) -> Certificate:
         """Return the clipped values in integers, with their score as a rational, whatever its size."""
         from evocore.problems.exact import second_moment_ratio, to_integers

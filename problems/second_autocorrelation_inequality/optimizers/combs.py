@@ -150,13 +150,13 @@ def race(search: Search, until: float) -> None:
 
 
 def finish(search: Search, until: float) -> None:
-    """Grow the best as far as time allows, then anneal it until the end."""
-    best = grow_to(search, search.best, until, N_MAX)
-    betas = ladder(GROW_BETA, BETA_END, GROW_STAGES)
+    """Grow the best as far as time allows, then reheat it until the end."""
+    best = grow_to(search, search.best or search.start, until, N_MAX)
     while not search.is_over(until):
+        betas = ladder(GROW_BETA * 10 ** search.rng.random(), BETA_END, GROW_STAGES)
         count = max(1, search.affordable(best.x, betas[0], until) // GROW_STAGES)
         search.consider(search.quench(best.x, betas, count, until))
-        best = search.best
+        best = search.best or best
 
 
 def grow_to(search, member, until, n_max):

@@ -109,3 +109,38 @@ def test_the_table_fits_a_narrow_terminal(killed):
     os.close(leader)
     assert process.wait(60) == 0
     assert b"Haugland 2016" in text
+
+
+def test_what_the_problem_says_of_its_best_is_shown(tmp_path):
+    made = subprocess.run(
+        [
+            EVOCORE,
+            "run",
+            "second-autocorrelation-inequality",
+            "--budget",
+            "8s",
+            "--seed",
+            "1",
+            "--out",
+            "run",
+            "--quiet",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    told = json.loads(show("run", "--json", cwd=tmp_path).stdout)
+    lost = float(told["diagnosis"][0].split("= ")[1].split(";")[0])
+    assert lost == pytest.approx(1.0 - told["best"]["arena_score"], abs=1e-6)
+    shown = show("run", cwd=tmp_path)
+    assert "\n".join(told["diagnosis"]) in shown.stdout
+    (tmp_path / "run" / told["best"]["file"]).unlink()
+    assert json.loads(show("run", "--json", cwd=tmp_path).stdout)["diagnosis"] == []
+
+
+def test_a_problem_that_says_nothing_adds_nothing(killed):
+    run, _ = killed
+    assert json.loads(show(run, "--json", cwd=run.parent).stdout)["diagnosis"] == []
