@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evocore.search.metrics import Estimate
     from evocore.tasks import ProgramEvaluation
 
+LINES_SAID = 3
 TASKS = {"cold": ("cold",), "warm": ("warm",), "both": ("cold", "warm")}
 
 
@@ -110,6 +111,10 @@ def report(result: ProgramEvaluation) -> str:
     lines += ["", *_metrics(result)]
     details = {r.detail for t in result.tasks for r in t.results if r.detail}
     lines += [""] * bool(details) + sorted(details)
+    for one in result.tasks:
+        for seed, r in zip(one.seeds, one.results, strict=True):
+            said = [line if line.isprintable() else repr(line) for line in r.stderr.splitlines()[-LINES_SAID:]]
+            lines += [f"{one.task.kind} seed {seed} said: {line}" for line in said]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ Each takes the search, the end of its time, and numbers that the program keeps a
 """
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,7 @@ Array = npt.NDArray[np.float64]
 Finish = Callable[[Search, Member, float], Member]
 
 _POLISHED_SHARE = 0.2
+_FULL_STARTS, _RECENT = 20, 1000
 
 
 def ladder(low: float, high: float, n_stages: int) -> Array:
@@ -38,9 +40,11 @@ def multistart(
 ) -> None:
     """Quench one random start after another into the pool, giving up those that lag.
 
-    A start goes on after the first stage only when it is among the best `keep_early` of all at that point, and after
-    a quarter of the stages only when it is among the best `keep_middle`: the early value ranks the final one (rank
-    correlation 0.97 and more on the autocorrelation problems), so most of the work on losers is saved.
+    A start goes on after the first stage only when it is among the best `keep_early` of the last ones at that point,
+    and after a quarter of the stages only when it is among the best `keep_middle`: where the early value ranks the
+    final one, most of the work on losers is saved. The first twenty run to their end, and the rank correlations that
+    they show are printed on stderr: for the third autocorrelation 0.8 after one of 16 stages and 0.99 after four, for
+    the first 0.5 and 0.8, for the minimum overlap none worth using.
 
     Parameters
     ----------
@@ -52,26 +56,32 @@ def multistart(
         Shares in (0, 1]; 1 keeps all.
     """
     quarter = max(1, len(betas) // 4)
-    cuts: list[tuple[Sequence[float] | Array, float, list[float]]] = [
-        (betas[:1], keep_early, []),
-        (betas[1:quarter], keep_middle, []),
-    ]
+    cuts = ((1, keep_early), (quarter, keep_middle), (len(betas), 1.0))
+    parts: list[tuple[int, int, float, list[float]]] = []
+    for end, share in cuts:
+        begin = parts[-1][1] if parts else 0
+        if end > begin:
+            parts.append((begin, end, share, []))
     while not search.is_over(until):
         x = make_start()
-        member = None
-        for part, share, seen in cuts:
-            if len(part) == 0 or share >= 1.0:
-                if len(part):
-                    member = search.quench(x, part, n_iterations, until)
-                    x = member.x
-                continue
-            member = search.quench(x, part, n_iterations, until)
+        for begin, end, share, values in parts:
+            member = search.quench(x, betas[begin:end], n_iterations, until)
             x = member.x
-            seen.append(member.value)
-            if len(seen) > 8 and member.value > np.quantile(seen, share):
+            values.append(member.value)
+            if len(values) > _FULL_STARTS and share < 1 and member.value > np.quantile(values[-_RECENT:], share):
                 break
         else:
-            search.consider(search.quench(x, betas[quarter:], n_iterations, until))
+            search.consider(member)
+        ends = parts[-1][3]
+        if len(parts[0][3]) == len(ends) == _FULL_STARTS and min(keep_early, keep_middle) < 1:
+            told = (f"{_rank_correlation(values, ends):.3f} after {end}" for _, end, _, values in parts[:-1])
+            print(f"rank correlation of early values with the ends: {', '.join(told)} of {end} stages", file=sys.stderr)
+
+
+def _rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's, where no two are equal."""
+    ranks = (np.argsort(np.argsort(values)) for values in (a, b))
+    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def hops(

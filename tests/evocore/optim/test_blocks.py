@@ -124,6 +124,32 @@ def test_refining_to_a_multiple_keeps_the_score(slug):
         assert fine.value == pytest.approx(coarse.value, rel=1e-9), "the same step function on a finer grid"
 
 
+def test_a_multistart_gives_up_those_that_lag_and_tells_how_well_early_values_rank_them(capsys):
+    task = problem("third-autocorrelation-inequality")
+    search = optim.Search(task, task.start(60, 1), 1, time.monotonic() + 60.0, lambda x: None)
+    made = []
+
+    def start():
+        made.append(1 + search.rng.standard_normal(60))
+        return made[-1]
+
+    finished = []
+    search.is_over = lambda until: len(made) >= 60
+    search.consider = finished.append
+    optim.multistart(search, FAR, start, optim.ladder(20, 1e5, 16), 120, keep_early=0.2, keep_middle=0.1)
+    assert 20 < len(finished) < 40
+    told = capsys.readouterr().err
+    assert told.startswith("rank correlation of early values with the ends: ")
+    early, later = (float(part.split()[-3]) for part in told.split(": ")[1].split(" of ")[0].split(","))
+    assert early > 0.3
+    assert later > 0.3
+    finished.clear()
+    made.clear()
+    optim.multistart(search, FAR, start, optim.ladder(20, 1e4, 2), 20)
+    assert len(finished) == 60
+    assert capsys.readouterr().err == ""
+
+
 def test_stages_share_the_time_and_stop_at_the_deadline():
     task = problem("erdos-min-overlap")
     begun = time.monotonic()
