@@ -87,7 +87,7 @@ def loss_budget(f: Vector) -> LossBudget:
         blocks=tuple((i, j, float(f[i : j + 1].sum())) for i, j in blocks),
         terms=tuple((name, float(m.sum()), float((losses * m / whole).sum())) for name, m in masses.items()),
         level=np.bincount(cells, weights=(a + b) / 2, minlength=N_CELLS) / counts,
-        profile=np.bincount(cells, weights=losses, minlength=N_CELLS),
+        profile=np.asarray(np.bincount(cells, weights=losses, minlength=N_CELLS), dtype=np.float64),
     )
 
 
