@@ -69,11 +69,7 @@ def test_report(program, problem_folder, capsys):
 
 def test_the_last_lines_that_a_program_wrote_are_shown(tmp_path, problem_folder, capsys):
     file = tmp_path / "talks.py"
-    file.write_text(
-        HALVE.replace(
-            "    return", "    offer('x')\n    return"
-        )
-    )
+    file.write_text(HALVE.replace("    return", "    offer('x')\n    return"))
     assert main(["evaluate", str(file), str(problem_folder), "--tasks", "cold", "--k", "1", "--budget", "2s"]) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if " said: " in line]
     assert len(said) == 1
