@@ -37,7 +37,7 @@ GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
 GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
 N_RACE: Annotated[int, Range(3200, 25600, log=True)] = 12800
-N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 180000
+N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 200000
 
 GENES = 16
 
@@ -173,4 +173,4 @@ STAGES = [
 
 def optimize(problem, start, seed, deadline, offer):
     """Improve `start` until the deadline."""
-    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, pool_size=6, radius=0.02))
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, pool_size=12, radius=0.02))
