@@ -188,12 +188,14 @@ def anneal(
     beta_high: float,
     beta_end: float,
     n_stages: int = 7,
+    n_iterations: int = 80,
     patience: int = 1_000_000,
     finish: Finish | None = None,
 ) -> Member:
     """Reheat one member again and again, to a random temperature, with or without a disturbance; returns the best.
 
-    Iterations grow with the length, 80 + n/8 a stage: at fine resolution a fixed number stops short of convergence.
+    Iterations grow with the length, `n_iterations` + n/8 a stage: at fine resolution a fixed number stops short of
+    convergence.
     With a `finish`, the best fifth of the results goes through it: quenches alone do not come near a polished member.
     """
     rng, best = search.rng, member
@@ -209,7 +211,8 @@ def anneal(
         else:
             x = ALL_MOVES[name](rng, best.x, search.unit(best.x))
         beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
-        counts = [80 + best.n // 8] * (n_stages - 1) + [3 * (80 + best.n // 8)]
+        count = n_iterations + best.n // 8
+        counts = [count] * (n_stages - 1) + [3 * count]
         child = search.quench(x, ladder(beta, beta_end, n_stages), counts, until)
         if finish is not None:
             values.append(child.value)
@@ -235,6 +238,8 @@ def race(
     beta_high: float,
     beta_end: float,
     n_max: int,
+    n_stages: int = 7,
+    n_iterations: int = 80,
     finish: Finish | None = None,
 ) -> None:
     """Give the best few members `factor` times as many cells and the same time each.
@@ -248,8 +253,19 @@ def race(
         share = now + (min(until, search.deadline) - now) / (len(chosen) - at)
         if search.is_over(share):
             return
-        finer = recast(search, member, member.n * factor, share, ladder(beta_first, beta_end, 8), finish)
-        anneal(search, finer, share, beta_low=beta_low, beta_high=beta_high, beta_end=beta_end, finish=finish)
+        betas = ladder(beta_first, beta_end, n_stages)
+        finer = recast(search, member, member.n * factor, share, betas, n_iterations, finish)
+        anneal(
+            search,
+            finer,
+            share,
+            beta_low=beta_low,
+            beta_high=beta_high,
+            beta_end=beta_end,
+            n_stages=n_stages,
+            n_iterations=n_iterations,
+            finish=finish,
+        )
 
 
 def refine(
@@ -262,6 +278,8 @@ def refine(
     beta_high: float,
     beta_end: float,
     n_max: int,
+    n_stages: int = 7,
+    n_iterations: int = 80,
     finish: Finish | None = None,
 ) -> None:
     """Refine the pool's best member level by level up to `n_max`; reheat it on each for an equal part of the time."""
@@ -271,16 +289,34 @@ def refine(
     n_levels = max(0, int(math.log(n_max / member.n) / math.log(factor) + 1e-9))
     for left in range(max(1, n_levels), 0, -1):
         if n_levels:
-            member = recast(search, member, member.n * factor, until, ladder(beta_first, beta_end, 8), finish)
+            betas = ladder(beta_first, beta_end, n_stages)
+            member = recast(search, member, member.n * factor, until, betas, n_iterations, finish)
         now = time.monotonic()
-        share = now + (until - now) / left
-        member = anneal(search, member, share, beta_low=beta_low, beta_high=beta_high, beta_end=beta_end, finish=finish)
+        member = anneal(
+            search,
+            member,
+            now + (until - now) / left,
+            beta_low=beta_low,
+            beta_high=beta_high,
+            beta_end=beta_end,
+            n_stages=n_stages,
+            n_iterations=n_iterations,
+            finish=finish,
+        )
 
 
-def recast(search: Search, member: Member, n: int, until: float, betas: Array, finish: Finish | None = None) -> Member:
+def recast(
+    search: Search,
+    member: Member,
+    n: int,
+    until: float,
+    betas: Array,
+    n_iterations: int,
+    finish: Finish | None = None,
+) -> Member:
     """Quench a member on another number of cells, finer or coarser, and finish it; shown to the pool."""
     x = search.upsample(member, n)
-    moved = search.quench(x, betas, [80 + n // 8] * len(betas), until)
+    moved = search.quench(x, betas, [n_iterations + n // 8] * len(betas), until)
     search.consider(moved)
     if finish is not None:
         moved = finish(search, moved, until)

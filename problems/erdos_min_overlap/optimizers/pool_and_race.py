@@ -34,6 +34,8 @@ RACE_BETA: Annotated[float, Range(300, 1e4, log=True)] = 1000.0
 REFINE_BETA: Annotated[float, Range(1e3, 1e5, log=True)] = 5e3
 REHEAT_LOW: Annotated[float, Range(300, 1e4, log=True)] = 1e3
 REHEAT_HIGH: Annotated[float, Range(3e4, 1e6, log=True)] = 2e5
+REFINE_STAGES: Annotated[int, Range(5, 40)] = 16
+REFINE_ITERATIONS: Annotated[int, Range(60, 1000, log=True)] = 300
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
 POLISH_MU: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
 POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
@@ -77,7 +79,7 @@ def basins(search: Search, until: float) -> None:
         return
     if search.start.n > N_HIGH:
         search.pool.members.clear()  # the fine start would keep all coarser ones near it out
-        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES))
+        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
     hop(search, until)
 
 
@@ -103,8 +105,10 @@ def race_finer(search: Search, until: float) -> None:
         beta_first=RACE_BETA,
         beta_low=REHEAT_LOW,
         beta_high=REHEAT_HIGH,
-        beta_end=20 * BETA_END,
+        beta_end=100 * BETA_END,
         n_max=N_MAX,
+        n_stages=REFINE_STAGES,
+        n_iterations=REFINE_ITERATIONS,
         finish=polished,
     )
 
@@ -119,6 +123,8 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=100 * BETA_END,
         n_max=N_MAX,
+        n_stages=REFINE_STAGES,
+        n_iterations=REFINE_ITERATIONS,
         finish=polished,
     )
 

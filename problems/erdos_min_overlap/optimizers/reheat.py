@@ -15,7 +15,8 @@ N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 60
 REHEAT_LOW: Annotated[float, Range(300, 10000, log=True)] = 1e3
 REHEAT_HIGH: Annotated[float, Range(30000, 1e06, log=True)] = 2e5
 REHEAT_END: Annotated[float, Range(1e06, 1e09, log=True)] = 1e8
-REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
+REHEAT_STAGES: Annotated[int, Range(5, 40)] = 16
+REFINE_ITERATIONS: Annotated[int, Range(60, 1000, log=True)] = 300
 REFINE_BETA: Annotated[float, Range(1000, 100000, log=True)] = 5e3
 FACTOR: Annotated[int, Range(2, 4)] = 2
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
@@ -59,6 +60,7 @@ def reheat(search: Search, until: float) -> None:
             beta_high=REHEAT_HIGH,
             beta_end=REHEAT_END,
             n_stages=REHEAT_STAGES,
+            n_iterations=REFINE_ITERATIONS,
             finish=polished,
         )
 
@@ -74,6 +76,8 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REHEAT_END,
         n_max=N_MAX,
+        n_stages=REHEAT_STAGES,
+        n_iterations=REFINE_ITERATIONS,
         finish=polished,
     )
 

@@ -1,7 +1,7 @@
 """Annealed log-sum-exp with a diverse pool at one to two hundred cells, then a race of the best to finer resolution.
 
 f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the
-basin.
+basin. Many iterations pay: twenty stages of 400 end as low as Newton's steps do, for a fifth of the time.
 """
 
 from typing import Annotated
@@ -14,7 +14,6 @@ from evocore.optim import (
     hops,
     ladder,
     multistart,
-    polish,
     pools,
     race,
     recast,
@@ -31,23 +30,20 @@ ROUGHNESS: Annotated[float, Range(0.2, 3.0, log=True)] = 1.0
 BETA_START: Annotated[float, Range(10, 200, log=True)] = 30.0
 BETA_END: Annotated[float, Range(1e4, 3e5, log=True)] = 3e4
 N_STAGES: Annotated[int, Range(5, 20)] = 10
-N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 80
+N_ITERATIONS: Annotated[int, Range(30, 500, log=True)] = 160
 HOP_BETA_LOW: Annotated[float, Range(20, 300, log=True)] = 50.0
 HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
 POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
-HOP_STAGES: Annotated[int, Range(3, 14)] = 7
+HOP_STAGES: Annotated[int, Range(3, 24)] = 14
 RACE_ENTRANTS: Annotated[int, Range(2, 12)] = 5
 RACE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 2e4, log=True)] = 3000.0
 REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 3e5
+REFINE_STAGES: Annotated[int, Range(5, 40)] = 20
+REFINE_ITERATIONS: Annotated[int, Range(80, 1500, log=True)] = 400
 N_MAX: Annotated[int, Range(800, 12800, log=True)] = 6400
-POLISH_MU: Annotated[float, Range(1e-5, 1e-1, log=True)] = 1e-2
-POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
-POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
-POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
-POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 1000
 
 
 def random_start(rng):
@@ -81,21 +77,8 @@ def basins(search: Search, until: float) -> None:
         return
     if search.start.n > N_HIGH:
         search.pool.members.clear()  # the fine start would keep all coarser ones near it out
-        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES))
+        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
     hop(search, until)
-
-
-def polished(search: Search, member, until: float):
-    return polish(
-        search,
-        member,
-        until,
-        mu_start=POLISH_MU,
-        mu_factor=POLISH_FACTOR,
-        pin_below=POLISH_PIN,
-        n_steps=POLISH_STEPS,
-        n_max=POLISH_N_MAX,
-    )
 
 
 def race_finer(search: Search, until: float) -> None:
@@ -109,7 +92,8 @@ def race_finer(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REFINE_END,
         n_max=N_MAX,
-        finish=polished,
+        n_stages=REFINE_STAGES,
+        n_iterations=REFINE_ITERATIONS,
     )
 
 
@@ -123,7 +107,8 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REFINE_END,
         n_max=N_MAX,
-        finish=polished,
+        n_stages=REFINE_STAGES,
+        n_iterations=REFINE_ITERATIONS,
     )
 
 

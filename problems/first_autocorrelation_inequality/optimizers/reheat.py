@@ -6,7 +6,7 @@ again.
 
 from typing import Annotated
 
-from evocore.optim import Range, Search, anneal, ladder, multistart, polish, refine, run_stages, stretch
+from evocore.optim import Range, Search, anneal, ladder, multistart, refine, run_stages, stretch
 
 GOOD_FOR = ("warm",)
 
@@ -16,13 +16,11 @@ N_ITERATIONS: Annotated[int, Range(30, 300, log=True)] = 80
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 20000, log=True)] = 3000.0
 REHEAT_END: Annotated[float, Range(100000, 3e06, log=True)] = 3e5
-REHEAT_STAGES: Annotated[int, Range(3, 14)] = 7
+REHEAT_STAGES: Annotated[int, Range(5, 40)] = 20
+REFINE_ITERATIONS: Annotated[int, Range(80, 1500, log=True)] = 400
 REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 FACTOR: Annotated[int, Range(2, 4)] = 2
 N_MAX: Annotated[int, Range(800, 25600, log=True)] = 6400
-POLISH_MU: Annotated[float, Range(1e-5, 1e-1, log=True)] = 1e-2
-POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
-POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 1000
 
 
 def fresh(search: Search, until: float) -> None:
@@ -33,19 +31,6 @@ def fresh(search: Search, until: float) -> None:
     betas = ladder(FRESH_BETA, REHEAT_END, REHEAT_STAGES)
     multistart(
         search, until, lambda: abs(1.0 + stretch(rng.standard_normal(30), N_FRESH)), betas, N_ITERATIONS, keep_early=0.3
-    )
-
-
-def polished(search: Search, member, until: float):
-    return polish(
-        search,
-        member,
-        until,
-        mu_start=POLISH_MU,
-        mu_factor=0.5,
-        pin_below=1e-4,
-        n_steps=POLISH_STEPS,
-        n_max=POLISH_N_MAX,
     )
 
 
@@ -60,7 +45,7 @@ def reheat(search: Search, until: float) -> None:
             beta_high=REHEAT_HIGH,
             beta_end=REHEAT_END,
             n_stages=REHEAT_STAGES,
-            finish=polished,
+            n_iterations=REFINE_ITERATIONS,
         )
 
 
@@ -75,7 +60,8 @@ def refine_best(search: Search, until: float) -> None:
         beta_high=REHEAT_HIGH,
         beta_end=REHEAT_END,
         n_max=N_MAX,
-        finish=polished,
+        n_stages=REHEAT_STAGES,
+        n_iterations=REFINE_ITERATIONS,
     )
 
 
