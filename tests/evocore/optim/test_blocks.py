@@ -240,6 +240,28 @@ def test_polishing_converges_what_a_quench_leaves(slug):
     assert optim.polish(search, after, np.inf, **settings, n_max=39) is after, "too long to be polished"
 
 
+def test_refining_climbs_every_level_and_finishes_on_each():
+    task = problem("first-autocorrelation-inequality")
+    search = optim.Search(task, task.start(20, 1), 1, time.monotonic() + 60.0, lambda x: None)
+    start = np.abs(1 + 0.5 * search.rng.standard_normal(20))
+    search.consider(search.quench(start, optim.ladder(30.0, 1e4, 6), 60, FAR))
+    finished = []
+
+    def finish(_, member, until):
+        finished.append(member.n)
+        return member
+
+    settings = {"beta_first": 100.0, "beta_low": 60.0, "beta_high": 3e3, "beta_end": 1e5, "n_iterations": 20}
+    before = search.best.value
+    optim.refine(search, time.monotonic() + 1.5, factor=2, n_max=90, finish=finish, **settings)
+    assert list(dict.fromkeys(finished)) == [40, 80]
+    assert search.best.n == 80
+    assert search.best.value < before
+    back = optim.recast(search, search.best, 20, FAR, optim.ladder(100.0, 1e4, 6), 60)
+    assert back.n == 20
+    assert back.value < before + 0.01
+
+
 def test_pinning_leaves_signed_values_alone():
     for slug, bound in (("erdos-min-overlap", 1e-5), ("first-autocorrelation-inequality", 0.0)):
         task = problem(slug)
