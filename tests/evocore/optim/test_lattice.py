@@ -107,3 +107,27 @@ def test_constructions_of_combs_have_few_digits():
     assert all((Fraction(value) / quantum).denominator == 1 for value in f)
     assert exact.extras["kind"] == "rational"
     assert float(exact.value) == pytest.approx(-member.value, rel=1e-11)
+
+
+def test_hops_may_be_reheats_alone_and_swells_keep_the_gaps():
+    search, member = quenched()
+    until = time.monotonic() + 0.5
+    optim.hops(
+        search,
+        until,
+        beta_low=60.0,
+        beta_high=300.0,
+        beta_end=1e5,
+        n_stages=5,
+        n_iterations=40,
+        per_cell=0.0,
+        moves=("none",),
+    )
+    assert search.best.value < member.value
+    x = np.abs(np.sin(np.arange(200.0)))
+    x[50:60] = 0.0
+    swollen = optim.ALL_MOVES["swell"](np.random.default_rng(1), x, 1.0)
+    assert (swollen[50:60] == 0).all()
+    ratio = np.delete(swollen, np.s_[50:60])[1:] / np.delete(x, np.s_[50:60])[1:]
+    assert np.abs(np.diff(np.log(ratio))).max() < 0.2, "by a smooth factor"
+    assert np.ptp(ratio) > 0.01
