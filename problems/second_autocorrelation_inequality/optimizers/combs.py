@@ -33,6 +33,7 @@ MELT_STAGES: Annotated[int, Range(4, 14)] = 7
 MELT_ITERATIONS: Annotated[int, Range(20, 300, log=True)] = 60
 BALANCE: Annotated[float, Range(0.5, 6.0, log=True)] = 1.8
 GROW_BETA: Annotated[float, Range(30, 1000, log=True)] = 200.0
+REHEAT_SPAN: Annotated[float, Range(3, 300, log=True)] = 100.0
 GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
 GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
@@ -153,7 +154,7 @@ def finish(search: Search, until: float) -> None:
     """Grow the best as far as time allows, then reheat it until the end."""
     best = grow_to(search, search.best or search.start, until, N_MAX)
     while not search.is_over(until):
-        betas = ladder(GROW_BETA * 10 ** search.rng.random(), BETA_END, GROW_STAGES)
+        betas = ladder(GROW_BETA * REHEAT_SPAN ** search.rng.random(), BETA_END, GROW_STAGES)
         count = max(1, search.affordable(best.x, betas[0], until) // GROW_STAGES)
         search.consider(search.quench(best.x, betas, count, until))
         best = search.best or best
