@@ -67,6 +67,9 @@ def test_flat_is_what_does_not_grow_after_the_first_quarter():
     assert is_flat([first, warm, last])
     assert not is_flat([first, warm, {**last, "memory_kb": 1060}])
     assert not is_flat([first, warm, {**last, "descriptors": 2}])
+    exchange = {**warm, "evaluations": 50, "descriptors": 2, "processes": 3}
+    assert is_flat([first, warm, exchange, {**last, "descriptors": 2, "processes": 3}])
+    assert not is_flat([first, warm, exchange, {**last, "descriptors": 3, "processes": 3}])
 
 
 def test_missing_peers_are_named(capsys, monkeypatch):
