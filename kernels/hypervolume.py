@@ -19,17 +19,12 @@ Method = Literal["auto", "boxes", "gaps"]
 METHODS: tuple[Method, ...] = ("auto", "boxes", "gaps")
 
 
-def _aligned(array: Array) -> Array:
-    """Return values at addresses that compiled loops may read; records and sliced buffers can have others."""
-    return np.require(array, dtype=np.float64, requirements=["C", "ALIGNED"])
-
-
 def as_reference(reference: npt.ArrayLike) -> Array:
     """Return a finite reference point of at least one objective."""
     r = as_array(reference, "reference")
     if r.ndim != 1 or r.size == 0:
         raise ValueError(f"expected reference of shape (d,) with d >= 1, got {r.shape}")
-    row = _aligned(as_points(r[None, :], "reference")[0])
+    row = as_points(r[None, :], "reference").reshape(-1)
     refuse_nonfinite(row, "reference")
     return row
 
@@ -37,7 +32,7 @@ def as_reference(reference: npt.ArrayLike) -> Array:
 def as_points_of(points: npt.ArrayLike, d: int) -> Array:
     """Return finite points of d objectives; an empty list is no points."""
     p = as_array(points, "points")
-    p = np.empty((0, d)) if p.shape == (0,) else _aligned(as_points(p))
+    p = np.empty((0, d)) if p.shape == (0,) else as_points(p)
     if p.shape[1] != d:
         raise ValueError(f"expected points of shape (n, {d}), as the reference has {d} objectives, got {p.shape}")
     refuse_nonfinite(p, "points")

@@ -140,6 +140,7 @@ def as_reals(values: npt.ArrayLike, name: str = "values") -> Array:
 
 
 def _as_float64(array: npt.NDArray[Any]) -> Array:
+    """Return values in C order, where compiled loops may read them: those of records and sliced buffers need a copy."""
     values = np.asarray(array, dtype=np.float64, order="C")  # a sixth of what np.require takes
     return values if values.flags.aligned else values.copy()
 

@@ -74,7 +74,7 @@ class Reader:
             self._wait(deadline)
             chunk = os.read(self._fd, _CHUNK_BYTES)
             if not chunk:
-                raise EOFError("end of its output")
+                raise EOFError("the stream ended")
             self._incoming += chunk
         data = bytes(self._incoming[:n])
         del self._incoming[:n]

@@ -108,10 +108,10 @@ def grow(
     while not search.is_over(until):
         values = trimmed(search.construction(best))
         period = lattice_period(values) if may_add_teeth else None
-        adds_teeth = period is not None and len(values) < balance * period**2
-        if (
-            period is not None and adds_teeth
-        ):  # teeth grow to both sides: the first one stands in the middle of its cell
+        if period is not None and len(values) >= balance * period**2:
+            period = None  # it has teeth enough for cells as coarse as these
+        if period is not None:
+            # Teeth grow to both sides: the first one is to stand in the middle of its cell.
             values = more_teeth(np.concatenate((np.zeros(period // 2), values)), period)
         else:
             values = np.repeat(values, 2)
@@ -125,7 +125,7 @@ def grow(
         if found.value < best.value:
             best = found
             search.consider(best)
-        elif adds_teeth:
+        elif period is not None:
             may_add_teeth = False
         else:
             break

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from evocore.search.history import Discovery, History
 from evocore.search.memory import Forest
 from evocore.search.rundir import RunDir
 from evocore.search.state import IslandState, Passed
+from evocore.verifiers.payload import read
 from evocore.verifiers.verdict import exact_to_json
 
 if TYPE_CHECKING:
@@ -222,12 +222,12 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
 
 
 def diagnosis(summary: Summary) -> tuple[str, ...]:
-    """Return what the run's problem says of its best construction; nothing where one of the two is gone."""
+    """Return what the run's problem says of its best construction; nothing where one of the two is gone or changed."""
     found = problem_of(RunConfig.from_toml(RunDir(summary.run_dir).config))
     if found is None or summary.best is None:
         return ()
-    with contextlib.suppress(OSError):
-        return found.diagnose(found.parse(json.loads((summary.run_dir / summary.best.file).read_bytes())))
+    with contextlib.suppress(OSError, EvocoreError):
+        return found.diagnose(read(found, (summary.run_dir / summary.best.file).read_bytes()))
     return ()
 
 

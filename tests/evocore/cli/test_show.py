@@ -137,7 +137,11 @@ def test_what_the_problem_says_of_its_best_is_shown(tmp_path):
     assert lost == pytest.approx(1.0 - told["best"]["arena_score"], abs=1e-6)
     shown = show("run", cwd=tmp_path)
     assert "\n".join(told["diagnosis"]) in shown.stdout
-    (tmp_path / "run" / told["best"]["file"]).unlink()
+    best = tmp_path / "run" / told["best"]["file"]
+    for content in ("not JSON", '{"values": "none"}', '{"values": [0, 0]}'):
+        best.write_text(content)
+        assert json.loads(show("run", "--json", cwd=tmp_path).stdout)["diagnosis"] == []
+    best.unlink()
     assert json.loads(show("run", "--json", cwd=tmp_path).stdout)["diagnosis"] == []
 
 
