@@ -1,11 +1,11 @@
 """Building blocks that optimizer programs import; runs in the sandbox only.
 
 Tunables and stages: `Range`, `Choice`, `run_stages`. The shared state of a program: `Search`, `Pool`, `Ratchet`.
-Outer loops: `multistart`, `hops`, `pools`, `anneal`, `race`, `refine`, `recast`, `grow`, `polish`. Disturbances:
-`ALL_MOVES`, `cross`. Combs: `lattice_period`, `more_teeth`, `trimmed`.
+Outer loops: `multistart`, `hops`, `pools`, `climb`, `anneal`, `race`, `refine`, `recast`, `grow`, `polish`.
+Disturbances: `ALL_MOVES`, `cross`. Combs: `lattice_period`, `more_teeth`, `trimmed`.
 """
 
-from evocore.optim.blocks import anneal, hops, ladder, multistart, polish, pools, race, recast, refine
+from evocore.optim.blocks import anneal, climb, hops, ladder, multistart, polish, pools, race, recast, refine
 from evocore.optim.lattice import grow, lattice_period, more_teeth, trimmed
 from evocore.optim.moves import ALL_MOVES, MoveBandit, cross
 from evocore.optim.newton import NewtonResult, barrier_newton
@@ -28,6 +28,7 @@ __all__ = [
     "Search",
     "anneal",
     "barrier_newton",
+    "climb",
     "cross",
     "distance",
     "grow",

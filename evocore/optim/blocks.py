@@ -19,7 +19,7 @@ from evocore.optim.search import Search
 Array = npt.NDArray[np.float64]
 Finish = Callable[[Search, Member, float], Member]
 
-_POLISHED_SHARE = 0.2
+_FINISHED_SHARE = 0.2
 _FULL_STARTS, _RECENT = 20, 1000
 
 
@@ -94,11 +94,10 @@ def hops(
     beta_end: float,
     n_stages: int,
     n_iterations: int,
-    polish_beta: float = 0.0,
-    polish_within: float = 0.0,
     moves: tuple[str, ...] = (*ALL_MOVES, "cross"),
     n_limits: tuple[int, int] = (8, 10**9),
     per_cell: float = 0.125,
+    finish: Finish | None = None,
 ) -> None:
     """Disturb members of the pool, quench them from a random temperature, and keep what earns a place.
 
@@ -108,16 +107,16 @@ def hops(
         The first beta is log-uniform between them.
     beta_end, n_stages, n_iterations
         The quench; `per_cell` times n iterations a stage are added, for fine grids need more of them.
-    polish_beta, polish_within : float
-        A result within `polish_within` of its parent gets four more stages from beta_end / 5 to `polish_beta`.
     moves : tuple of str
         Names out of `evocore.optim.ALL_MOVES`, `cross`, and `none`: reheating alone.
     n_limits : (int, int)
         Lengths that `resize` may not leave.
+    finish : callable or None
+        The best fifth of the results goes through it.
     """
     if not search.pool.members:
         return
-    rng, bandit = search.rng, MoveBandit(moves)
+    rng, bandit, finished = search.rng, MoveBandit(moves), _finishing_the_best(finish)
     while not search.is_over(until):
         parent = search.pool.draw(rng)
         name = bandit.draw(rng)
@@ -132,10 +131,22 @@ def hops(
         beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
         count = n_iterations + int(per_cell * parent.n)
         child = search.quench(x, ladder(beta, beta_end, n_stages), count, until)
-        if polish_beta and child.value < parent.value + polish_within:
-            child = search.quench(child.x, ladder(beta_end / 5, polish_beta, 4), count, until)
+        child = finished(search, child, until)
         bandit.reward(name, child.value < parent.value - 1e-9 * abs(parent.value))
         search.consider(child)
+
+
+def _finishing_the_best(finish: Finish | None) -> Finish:
+    """Make of a finish one that lets all but the best fifth of the last fifty pass as they are."""
+    values: list[float] = []
+
+    def finished(search: Search, member: Member, until: float) -> Member:
+        if finish is None:
+            return member
+        values.append(member.value)
+        return finish(search, member, until) if member.value <= np.quantile(values[-50:], _FINISHED_SHARE) else member
+
+    return finished
 
 
 def pools(
@@ -200,8 +211,7 @@ def anneal(
     """
     rng, best = search.rng, member
     bandit = MoveBandit(("none", "nudge", "scale", "bump", "wave", "patch", "pin"))
-    failures = 0
-    values: list[float] = []
+    finished, failures = _finishing_the_best(finish), 0
     while not search.is_over(until) and failures < patience:
         name = bandit.draw(rng)
         if name == "none":
@@ -213,11 +223,7 @@ def anneal(
         beta = math.exp(rng.uniform(math.log(beta_low), math.log(beta_high)))
         count = n_iterations + best.n // 8
         counts = [count] * (n_stages - 1) + [3 * count]
-        child = search.quench(x, ladder(beta, beta_end, n_stages), counts, until)
-        if finish is not None:
-            values.append(child.value)
-            if child.value <= np.quantile(values[-50:], _POLISHED_SHARE):
-                child = finish(search, child, until)
+        child = finished(search, search.quench(x, ladder(beta, beta_end, n_stages), counts, until), until)
         won = child.value < best.value
         bandit.reward(name, won)
         failures = 0 if won else failures + 1
@@ -225,6 +231,48 @@ def anneal(
             best = child
             search.consider(child)
     return best
+
+
+def climb(
+    search: Search,
+    until: float,
+    hop: Callable[[Search, float, int], None],
+    *,
+    levels: int,
+    entrants: int,
+    radius: float,
+    betas: Array,
+    n_iterations: int,
+    finish: Finish | None = None,
+) -> None:
+    """Take the best members to twice as many cells and search on around all of them, level by level.
+
+    What a basin gains by refinement differs from basin to basin by more than the basins differ, so the order at coarse
+    resolution does not carry over: several must be tried. A pool finds more there than the best one reheated alone:
+    lengths compete, and what two of them do well is crossed.
+
+    Parameters
+    ----------
+    hop : callable
+        Works on the pool until a time, with the factor by which the grid is finer now.
+    levels : int
+        How often to double; each gets the same time.
+    entrants : int
+        Members that go on.
+    radius : float
+        Of the pools at finer grids. Members differ in details there, and so by less than at the coarse one.
+    betas, n_iterations
+        The quench after doubling; n/8 iterations a stage are added.
+    """
+    until = min(until, search.deadline)
+    for level in range(1, levels + 1):
+        chosen = search.pool.members[:entrants]
+        search.pool = Pool(search.pool.size, radius)
+        for member in chosen:
+            if not search.is_over(until):
+                recast(search, member, 2 * member.n, until, betas, n_iterations, finish)
+        now = time.monotonic()
+        hop(search, now + (until - now) / (levels + 1 - level), 2**level)
 
 
 def race(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, polish, pools, race, recast, refine, run_stages
+from evocore.optim import Range, Search, climb, hops, ladder, multistart, polish, pools, recast, refine, run_stages
 
 GOOD_FOR = ("cold", "warm", "long")
 
@@ -28,8 +28,11 @@ HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
 POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 12)] = 6
-POLISH_WITHIN: Annotated[float, Range(1e-6, 1e-4, log=True)] = 6e-6
-RACE_ENTRANTS: Annotated[int, Range(2, 16)] = 6
+ENTRANTS: Annotated[int, Range(2, 16)] = 8
+FINE_LEVELS: Annotated[int, Range(1, 4)] = 2
+FINE_RADIUS: Annotated[float, Range(0.002, 0.1, log=True)] = 0.01
+FINE_STAGES: Annotated[int, Range(5, 24)] = 10
+FINE_ITERATIONS: Annotated[int, Range(40, 500, log=True)] = 100
 RACE_BETA: Annotated[float, Range(300, 1e4, log=True)] = 1000.0
 REFINE_BETA: Annotated[float, Range(1e3, 1e5, log=True)] = 5e3
 REHEAT_LOW: Annotated[float, Range(300, 1e4, log=True)] = 1e3
@@ -57,6 +60,10 @@ def fresh(search: Search, until: float) -> None:
     multistart(search, until, lambda: random_start(search.rng), ladder(BETA_START, BETA_END, N_STAGES), N_ITERATIONS)
 
 
+def quenched_on(search: Search, member, until: float):
+    return search.quench(member.x, ladder(BETA_END / 5, 20 * BETA_END, 4), N_ITERATIONS, until)
+
+
 def hop(search: Search, until: float) -> None:
     hops(
         search,
@@ -66,9 +73,8 @@ def hop(search: Search, until: float) -> None:
         beta_end=BETA_END,
         n_stages=HOP_STAGES,
         n_iterations=N_ITERATIONS,
-        polish_beta=20 * BETA_END,
-        polish_within=POLISH_WITHIN,
         n_limits=(N_LOW, N_HIGH),
+        finish=quenched_on,
     )
 
 
@@ -96,18 +102,29 @@ def polished(search: Search, member, until: float):
     )
 
 
-def race_finer(search: Search, until: float) -> None:
-    race(
+def hop_finer(search: Search, until: float, factor: int) -> None:
+    hops(
         search,
         until,
-        entrants=RACE_ENTRANTS,
-        factor=2,
-        beta_first=RACE_BETA,
         beta_low=REHEAT_LOW,
         beta_high=REHEAT_HIGH,
         beta_end=100 * BETA_END,
-        n_max=N_MAX,
-        n_stages=REFINE_STAGES,
+        n_stages=FINE_STAGES,
+        n_iterations=FINE_ITERATIONS,
+        n_limits=(factor * N_LOW, factor * N_HIGH),
+        finish=polished,
+    )
+
+
+def climb_finer(search: Search, until: float) -> None:
+    climb(
+        search,
+        until,
+        hop_finer,
+        levels=FINE_LEVELS,
+        entrants=ENTRANTS,
+        radius=FINE_RADIUS,
+        betas=ladder(RACE_BETA, 100 * BETA_END, REFINE_STAGES),
         n_iterations=REFINE_ITERATIONS,
         finish=polished,
     )
@@ -130,8 +147,8 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (basins, 0.5),
-    (race_finer, 0.2),
+    (basins, 0.4),
+    (climb_finer, 0.3),
     (refine_best, 0.3),
 ]
 

@@ -1,4 +1,4 @@
-"""Annealed log-sum-exp with a diverse pool at one to two hundred cells, then a race of the best to finer resolution.
+"""Annealed log-sum-exp with a diverse pool at one to two hundred cells, then pools around its best at finer grids.
 
 f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the
 basin. Many iterations pay: twenty stages of 400 end as low as Newton's steps do, for a fifth of the time.
@@ -11,11 +11,11 @@ import numpy as np
 from evocore.optim import (
     Range,
     Search,
+    climb,
     hops,
     ladder,
     multistart,
     pools,
-    race,
     recast,
     refine,
     run_stages,
@@ -36,8 +36,14 @@ HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
 POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 24)] = 14
-RACE_ENTRANTS: Annotated[int, Range(2, 12)] = 5
-RACE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
+ENTRANTS: Annotated[int, Range(2, 16)] = 8
+FINE_LEVELS: Annotated[int, Range(1, 4)] = 3
+FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.02
+FINE_BETA_LOW: Annotated[float, Range(10, 300, log=True)] = 30.0
+FINE_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 1000.0
+FINE_STAGES: Annotated[int, Range(5, 24)] = 12
+FINE_ITERATIONS: Annotated[int, Range(80, 1500, log=True)] = 400
+REFINE_BETA: Annotated[float, Range(30, 1000, log=True)] = 100.0
 REHEAT_LOW: Annotated[float, Range(30, 500, log=True)] = 60.0
 REHEAT_HIGH: Annotated[float, Range(600, 2e4, log=True)] = 3000.0
 REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 3e5
@@ -70,6 +76,19 @@ def hop(search: Search, until: float) -> None:
     )
 
 
+def hop_finer(search: Search, until: float, factor: int) -> None:
+    hops(
+        search,
+        until,
+        beta_low=FINE_BETA_LOW,
+        beta_high=FINE_BETA_HIGH,
+        beta_end=REFINE_END,
+        n_stages=FINE_STAGES,
+        n_iterations=FINE_ITERATIONS,
+        n_limits=(factor * N_LOW, factor * N_HIGH),
+    )
+
+
 def basins(search: Search, until: float) -> None:
     """From random numbers to a pool of distinct basins; from a good start to hops around it on a coarse grid."""
     if not search.is_warm:
@@ -77,22 +96,19 @@ def basins(search: Search, until: float) -> None:
         return
     if search.start.n > N_HIGH:
         search.pool.members.clear()  # the fine start would keep all coarser ones near it out
-        recast(search, search.start, N_HIGH, until, ladder(RACE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
+        recast(search, search.start, N_HIGH, until, ladder(REFINE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
     hop(search, until)
 
 
-def race_finer(search: Search, until: float) -> None:
-    race(
+def climb_finer(search: Search, until: float) -> None:
+    climb(
         search,
         until,
-        entrants=RACE_ENTRANTS,
-        factor=2,
-        beta_first=RACE_BETA,
-        beta_low=REHEAT_LOW,
-        beta_high=REHEAT_HIGH,
-        beta_end=REFINE_END,
-        n_max=N_MAX,
-        n_stages=REFINE_STAGES,
+        hop_finer,
+        levels=FINE_LEVELS,
+        entrants=ENTRANTS,
+        radius=FINE_RADIUS,
+        betas=ladder(REFINE_BETA, REFINE_END, FINE_STAGES),
         n_iterations=REFINE_ITERATIONS,
     )
 
@@ -102,7 +118,7 @@ def refine_best(search: Search, until: float) -> None:
         search,
         until,
         factor=2,
-        beta_first=RACE_BETA,
+        beta_first=REFINE_BETA,
         beta_low=REHEAT_LOW,
         beta_high=REHEAT_HIGH,
         beta_end=REFINE_END,
@@ -113,9 +129,9 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (basins, 0.6),
-    (race_finer, 0.2),
-    (refine_best, 0.2),
+    (basins, 0.3),
+    (climb_finer, 0.4),
+    (refine_best, 0.3),
 ]
 
 
