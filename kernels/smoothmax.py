@@ -260,15 +260,16 @@ class SmoothedMaximum:
         Returns
         -------
         Quenched
-            The point of least true objective that any accepted iteration visited.
+            The point of least true objective in the last stage, its beginning included. What came before does not
+            count: a start that is better than where the quench leads would come back as it was.
         """
         current, stages = self._parameters(x).copy(), _stages(betas, n_iterations)
         deadline = as_number(deadline, "deadline")
         state, total = self._state, 0
-        state.reset_best()
         for beta, count in stages:
+            state.reset_best()
             total += state.stage(current, beta, count, deadline)
-        if math.isinf(state.best):
+        if not stages or math.isinf(state.best):
             return Quenched(current, math.inf, total)
         state.best_parameters(current)
         return Quenched(current, float(state.best), total)

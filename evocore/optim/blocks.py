@@ -362,14 +362,18 @@ def recast(
     n_iterations: int,
     finish: Finish | None = None,
 ) -> Member:
-    """Quench a member on another number of cells, finer or coarser, and finish it; shown to the pool."""
+    """Take a member to another number of cells, finer or coarser, as it is and quenched; returns the better one.
+
+    Both are finished and shown to the pool. A polished member is often better as it is, for a quench leaves its basin
+    and does not come as near to the bottom of the next.
+    """
     x = search.upsample(member, n)
-    moved = search.quench(x, betas, [n_iterations + n // 8] * len(betas), until)
-    search.consider(moved)
+    bare, moved = search.member(x), search.quench(x, betas, [n_iterations + n // 8] * len(betas), until)
     if finish is not None:
-        moved = finish(search, moved, until)
-        search.consider(moved)
-    return moved
+        bare, moved = finish(search, bare, until), finish(search, moved, until)
+    search.consider(bare)
+    search.consider(moved)
+    return min(bare, moved, key=lambda one: one.value)
 
 
 def polish(

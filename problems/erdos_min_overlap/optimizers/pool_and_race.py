@@ -40,10 +40,10 @@ REHEAT_HIGH: Annotated[float, Range(3e4, 1e6, log=True)] = 2e5
 REFINE_STAGES: Annotated[int, Range(5, 40)] = 16
 REFINE_ITERATIONS: Annotated[int, Range(60, 1000, log=True)] = 300
 N_MAX: Annotated[int, Range(400, 6400, log=True)] = 1600
-POLISH_MU: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
+POLISH_MU: Annotated[float, Range(1e-7, 1e-2, log=True)] = 1e-5
 POLISH_FACTOR: Annotated[float, Range(0.1, 0.8)] = 0.5
 POLISH_PIN: Annotated[float, Range(1e-6, 1e-2, log=True)] = 1e-4
-POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 60
+POLISH_STEPS: Annotated[int, Range(20, 400, log=True)] = 100
 POLISH_N_MAX: Annotated[int, Range(400, 3200, log=True)] = 2000
 
 
