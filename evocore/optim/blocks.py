@@ -236,14 +236,12 @@ def anneal(
 def climb(
     search: Search,
     until: float,
+    finer: Finish,
     hop: Callable[[Search, float, int], None],
     *,
     levels: int,
     entrants: int,
     radius: float,
-    betas: Array,
-    n_iterations: int,
-    finish: Finish | None = None,
 ) -> None:
     """Take the best members to twice as many cells and search on around all of them, level by level.
 
@@ -253,26 +251,27 @@ def climb(
 
     Parameters
     ----------
+    finer : callable
+        Takes search, member and a time; returns the member with about twice as many cells.
     hop : callable
         Works on the pool until a time, with the factor by which the grid is finer now.
     levels : int
         How often to double; each gets the same time.
     entrants : int
-        Members that go on.
+        Members that go on; making them finer takes a third of a level's time, at most.
     radius : float
         Of the pools at finer grids. Members differ in details there, and so by less than at the coarse one.
-    betas, n_iterations
-        The quench after doubling; n/8 iterations a stage are added.
     """
     until = min(until, search.deadline)
     for level in range(1, levels + 1):
+        now = time.monotonic()
+        end = now + (until - now) / (levels + 1 - level)
         chosen = search.pool.members[:entrants]
         search.pool = Pool(search.pool.size, radius)
-        for member in chosen:
-            if not search.is_over(until):
-                recast(search, member, 2 * member.n, until, betas, n_iterations, finish)
-        now = time.monotonic()
-        hop(search, now + (until - now) / (levels + 1 - level), 2**level)
+        for at, member in enumerate(chosen):
+            if not search.is_over(end):
+                search.consider(finer(search, member, now + (end - now) * (at + 1) / (3 * len(chosen))))
+        hop(search, end, 2**level)
 
 
 def race(

@@ -116,18 +116,20 @@ def hop_finer(search: Search, until: float, factor: int) -> None:
     )
 
 
-def climb_finer(search: Search, until: float) -> None:
-    climb(
+def doubled(search: Search, member, until: float):
+    return recast(
         search,
+        member,
+        2 * member.n,
         until,
-        hop_finer,
-        levels=FINE_LEVELS,
-        entrants=ENTRANTS,
-        radius=FINE_RADIUS,
-        betas=ladder(RACE_BETA, 100 * BETA_END, REFINE_STAGES),
-        n_iterations=REFINE_ITERATIONS,
-        finish=polished,
+        ladder(RACE_BETA, 100 * BETA_END, REFINE_STAGES),
+        REFINE_ITERATIONS,
+        polished,
     )
+
+
+def climb_finer(search: Search, until: float) -> None:
+    climb(search, until, doubled, hop_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
 
 
 def refine_best(search: Search, until: float) -> None:

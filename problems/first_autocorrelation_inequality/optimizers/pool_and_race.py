@@ -100,17 +100,12 @@ def basins(search: Search, until: float) -> None:
     hop(search, until)
 
 
+def doubled(search: Search, member, until: float):
+    return recast(search, member, 2 * member.n, until, ladder(REFINE_BETA, REFINE_END, FINE_STAGES), REFINE_ITERATIONS)
+
+
 def climb_finer(search: Search, until: float) -> None:
-    climb(
-        search,
-        until,
-        hop_finer,
-        levels=FINE_LEVELS,
-        entrants=ENTRANTS,
-        radius=FINE_RADIUS,
-        betas=ladder(REFINE_BETA, REFINE_END, FINE_STAGES),
-        n_iterations=REFINE_ITERATIONS,
-    )
+    climb(search, until, doubled, hop_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
 
 
 def refine_best(search: Search, until: float) -> None:

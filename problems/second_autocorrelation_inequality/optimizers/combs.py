@@ -10,15 +10,17 @@ from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, grow, hops, ladder, pools, run_stages
+from evocore.optim import ALL_MOVES, Range, Search, climb, grow, hops, ladder, pools, run_stages
 
 GOOD_FOR = ("cold", "warm", "long")
 
 N_START: Annotated[int, Range(800, 6400, log=True)] = 1600
+N_LOW: Annotated[float, Range(0.5, 0.95)] = 0.8
+N_HIGH: Annotated[float, Range(1.05, 2.0)] = 1.25
 CELL_LOW: Annotated[float, Range(10, 25)] = 16.0
 CELL_HIGH: Annotated[float, Range(26, 80)] = 32.0
-POOL_SECONDS: Annotated[float, Range(8, 80, log=True)] = 25.0
-FILL_SHARE: Annotated[float, Range(0.2, 0.9)] = 0.6
+POOL_SECONDS: Annotated[float, Range(8, 240, log=True)] = 60.0
+FILL_SHARE: Annotated[float, Range(0.03, 0.9, log=True)] = 0.15
 RANDOM_SHARE: Annotated[float, Range(0.1, 0.8)] = 0.35
 STEP: Annotated[float, Range(0.02, 0.4, log=True)] = 0.1
 PARENTS: Annotated[int, Range(4, 40)] = 12
@@ -30,14 +32,16 @@ KEEP_EARLY: Annotated[float, Range(0.03, 0.8, log=True)] = 0.12
 MELT_LOW: Annotated[float, Range(20, 200, log=True)] = 30.0
 MELT_HIGH: Annotated[float, Range(300, 5000, log=True)] = 1000.0
 MELT_STAGES: Annotated[int, Range(4, 14)] = 7
-MELT_ITERATIONS: Annotated[int, Range(20, 300, log=True)] = 60
+MELT_ITERATIONS: Annotated[int, Range(20, 800, log=True)] = 200
+FINE_LEVELS: Annotated[int, Range(1, 5)] = 3
+ENTRANTS: Annotated[int, Range(2, 12)] = 6
+FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.02
 BALANCE: Annotated[float, Range(0.5, 6.0, log=True)] = 1.8
 GROW_BETA: Annotated[float, Range(30, 1000, log=True)] = 200.0
 REHEAT_SPAN: Annotated[float, Range(3, 300, log=True)] = 100.0
 GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
 GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
-N_RACE: Annotated[int, Range(3200, 25600, log=True)] = 12800
 N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 200000
 
 GENES = 16
@@ -125,6 +129,11 @@ def breed(search: Search, until: float) -> None:
 
 def melt(search: Search, until: float) -> None:
     """Disturb the combs of the pool and anneal them again."""
+    melt_finer(search, until, 1)
+
+
+def melt_finer(search: Search, until: float, factor: int) -> None:
+    n = factor * N_START
     hops(
         search,
         until,
@@ -134,7 +143,8 @@ def melt(search: Search, until: float) -> None:
         n_stages=MELT_STAGES,
         n_iterations=MELT_ITERATIONS,
         per_cell=0.0,
-        moves=("none", "nudge", "scale", "swell", "wave", "patch", "slide"),
+        moves=(*ALL_MOVES, "cross", "none"),
+        n_limits=(int(N_LOW * n), int(N_HIGH * n)),
     )
 
 
@@ -143,11 +153,10 @@ def search_combs(search: Search, until: float) -> None:
         pools(search, until, breed, melt, seconds=POOL_SECONDS, fill_share=FILL_SHARE)
 
 
-def race(search: Search, until: float) -> None:
-    """Grow the best few to a size at which they can be compared."""
-    for member in list(search.pool.members) if not search.is_warm else ():
-        if not search.is_over(until):
-            grow_to(search, member, until, N_RACE)
+def climb_finer(search: Search, until: float) -> None:
+    """Take the best few to finer grids and melt them there; what they lose or gain on the way cannot be foreseen."""
+    if not search.is_warm:
+        climb(search, until, doubled, melt_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
 
 
 def finish(search: Search, until: float) -> None:
@@ -165,13 +174,17 @@ def grow_to(search, member, until, n_max):
     return grow(search, member, until, balance=BALANCE, betas=betas, least=GROW_LEAST, most=GROW_MOST, n_max=n_max)
 
 
+def doubled(search: Search, member, until: float):
+    return grow_to(search, member, until, 2.5 * member.n)
+
+
 STAGES = [
-    (search_combs, 0.5),
-    (race, 0.1),
-    (finish, 0.4),
+    (search_combs, 0.25),
+    (climb_finer, 0.4),
+    (finish, 0.35),
 ]
 
 
 def optimize(problem, start, seed, deadline, offer):
     """Improve `start` until the deadline."""
-    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, pool_size=12, radius=0.02))
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, pool_size=12, radius=0.05))
