@@ -10,11 +10,13 @@ from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, hops, ladder, multistart, pools, race, recast, refine, run_stages, stretch
+from evocore.optim import Range, Search, climb, hops, ladder, multistart, pools, recast, refine, run_stages, stretch
 
 GOOD_FOR = ("cold", "warm", "long")
 
 N_START: Annotated[int, Range(200, 800, log=True)] = 400
+N_LOW: Annotated[float, Range(0.6, 0.95)] = 0.8
+N_HIGH: Annotated[float, Range(1.05, 2.0)] = 1.2
 AMPLITUDE_LOW: Annotated[float, Range(0.05, 0.8, log=True)] = 0.2
 AMPLITUDE_HIGH: Annotated[float, Range(0.9, 4.0, log=True)] = 1.9
 BETA_START: Annotated[float, Range(5, 60, log=True)] = 20.0
@@ -29,7 +31,10 @@ MELT_LOW: Annotated[float, Range(10, 60, log=True)] = 20.0
 MELT_HIGH: Annotated[float, Range(80, 2000, log=True)] = 400.0
 MELT_STAGES: Annotated[int, Range(4, 16)] = 10
 MELT_ITERATIONS: Annotated[int, Range(60, 2000, log=True)] = 400
-RACE_ENTRANTS: Annotated[int, Range(1, 8)] = 4
+ENTRANTS: Annotated[int, Range(2, 10)] = 6
+FINE_LEVELS: Annotated[int, Range(1, 4)] = 2
+FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.03
+FINE_ITERATIONS: Annotated[int, Range(80, 2000, log=True)] = 400
 REFINE_BETA: Annotated[float, Range(20, 1000, log=True)] = 100.0
 REHEAT_LOW: Annotated[float, Range(10, 60, log=True)] = 30.0
 REHEAT_HIGH: Annotated[float, Range(80, 2000, log=True)] = 300.0
@@ -37,6 +42,8 @@ REFINE_END: Annotated[float, Range(1e5, 3e6, log=True)] = 1e6
 REFINE_STAGES: Annotated[int, Range(5, 30)] = 12
 REFINE_ITERATIONS: Annotated[int, Range(200, 8000, log=True)] = 1500
 N_MAX: Annotated[int, Range(1600, 25600, log=True)] = 12800
+
+MOVES = ("nudge", "shake", "wave", "patch", "slide", "copy", "bump", "resize", "cross")
 
 
 def random_start(rng):
@@ -66,8 +73,24 @@ def melt(search: Search, until: float) -> None:
         beta_end=BETA_END,
         n_stages=MELT_STAGES,
         n_iterations=MELT_ITERATIONS,
-        moves=("nudge", "shake", "wave", "patch", "slide", "copy", "bump"),
+        moves=MOVES,
+        n_limits=(int(N_LOW * N_START), int(N_HIGH * N_START)),
         per_cell=0.0,
+    )
+
+
+def melt_finer(search: Search, until: float, factor: int) -> None:
+    hops(
+        search,
+        until,
+        beta_low=REHEAT_LOW,
+        beta_high=REHEAT_HIGH,
+        beta_end=REFINE_END,
+        n_stages=REFINE_STAGES,
+        n_iterations=FINE_ITERATIONS,
+        moves=MOVES,
+        n_limits=(int(N_LOW * factor * N_START), int(N_HIGH * factor * N_START)),
+        per_cell=0.25,
     )
 
 
@@ -82,20 +105,13 @@ def basins(search: Search, until: float) -> None:
     melt(search, until)
 
 
-def race_finer(search: Search, until: float) -> None:
-    race(
-        search,
-        until,
-        entrants=RACE_ENTRANTS,
-        factor=4,
-        beta_first=REFINE_BETA,
-        beta_low=REHEAT_LOW,
-        beta_high=REHEAT_HIGH,
-        beta_end=REFINE_END,
-        n_max=N_MAX,
-        n_stages=REFINE_STAGES,
-        n_iterations=REFINE_ITERATIONS,
-    )
+def doubled(search: Search, member, until: float):
+    betas = ladder(REFINE_BETA, REFINE_END, REFINE_STAGES)
+    return recast(search, member, 2 * member.n, until, betas, REFINE_ITERATIONS)
+
+
+def climb_finer(search: Search, until: float) -> None:
+    climb(search, until, doubled, melt_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
 
 
 def refine_best(search: Search, until: float) -> None:
@@ -114,8 +130,8 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (basins, 0.6),
-    (race_finer, 0.15),
+    (basins, 0.45),
+    (climb_finer, 0.3),
     (refine_best, 0.25),
 ]
 
