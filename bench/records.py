@@ -1,8 +1,9 @@
 """Keep what runs found, with its proof: `python -m evocore.bench.records add RUN --commit SHA`, `... table`.
 
 `add` takes the best construction of a run from random numbers into `problems/<problem>/records/` if it beats, exactly,
-what lies there: the construction as the arena takes it, its certificate, and where it came from. `table` writes the
-README's table of them. No number is typed by hand.
+what lies there: the construction as the arena takes it, its certificate, and where it came from. A run may go on from
+a record that lies there, for that one came from random numbers as well. `table` writes the README's table of them. No
+number is typed by hand.
 """
 
 from __future__ import annotations
@@ -36,10 +37,23 @@ SOURCES = Path(__file__).resolve().parent.parent
 
 def records_of(slug: str, root: Path) -> list[dict[str, Any]]:
     """Read the records of a problem, the best first."""
-    folder = root / "problems" / slug.replace("-", "_") / "records"
+    folder = root / _folder(slug)
     found = [tomllib.loads(file.read_text()) for file in folder.glob("*.toml")]
     is_min = find(slug).direction == "minimize"
     return sorted(found, key=lambda one: Fraction(one["exact_score"]), reverse=not is_min)
+
+
+def _folder(slug: str) -> str:
+    """Where a problem's records lie, from the root of the sources."""
+    return f"problems/{slug.replace('-', '_')}/records"
+
+
+def _record(verifier: Verifier, slug: str, file: Path, known: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Which of the known records a file holds, if any."""
+    if not file.is_file():
+        return None
+    sha = verifier.verify(slug, file.read_bytes()).construction_sha256
+    return next((one for one in known if one["construction_sha256"] == sha), None)
 
 
 def add(run: Path, commit: str, root: Path) -> Path:
@@ -48,34 +62,41 @@ def add(run: Path, commit: str, root: Path) -> Path:
     Raises
     ------
     InputError
-        The run found nothing, began from somebody's construction, or does not beat the record.
+        The run found nothing, began from a construction that is no record, or does not beat the record.
     """
     summary = read_summary(run)
     config = read_toml(run / "config.toml")
     if summary.best is None:
         raise InputError(f"expected a run that found a construction, got {run}")
-    if config.get("start"):
-        raise InputError(f"expected a run from random numbers, got one that began from {config['start']}")
     slug, problem = summary.problem, find(summary.problem)
+    known = records_of(slug, root)
     content = (run / summary.best.file).read_bytes()
+    start, options = "random numbers", ""
     with Verifier(slug) as verifier:
+        if config.get("start"):
+            parent = _record(verifier, slug, Path(config["start"]), known)
+            if parent is None:
+                raise InputError(
+                    f"expected a run from random numbers or from a record, got one that began from {config['start']}"
+                )
+            name = f"{parent['arena_score']:.12f}"
+            start, options = f"the record {name}", f" --start {_folder(slug)}/{name}.json"
         verdict = verifier.verify(slug, content)
         proof = certify(slug, content, verifier)
     exact = verdict.exact_score
     if not verdict.valid or not isinstance(exact, Fraction):
         raise InputError(f"expected a valid construction with a rational score, got {run / summary.best.file}")
-    known = records_of(slug, root)
     if known and not problem.better(exact, Fraction(known[0]["exact_score"])):
         raise InputError(f"expected a score better than {known[0]['arena_score']}, got {verdict.arena_score}")
     first = next(event for event in read_ledger(run / "ledger.jsonl") if event.kind == "run")
     budget = format_duration(summary.budget_seconds)
-    options = "".join(f" --program {Path(name).name}" for name in config["program"])
+    options += "".join(f" --program {Path(name).name}" for name in config["program"])
     facts = {
         "problem": slug,
         "arena_score": verdict.arena_score,
         "exact_score": f"{exact.numerator}/{exact.denominator}",
         "values": len(problem.parse(json.loads(content))),
-        "start": "random numbers",
+        "start": start,
         "command": f"evocore run {slug} --budget {budget} --seed {summary.seed}{options}",
         "found_seconds": round(summary.best.found_seconds, 1),
         "found_by": summary.best.source,
@@ -87,7 +108,7 @@ def add(run: Path, commit: str, root: Path) -> Path:
         "verifier_digest": summary.verifier_digest,
         "construction_sha256": verdict.construction_sha256,
     }
-    folder = root / "problems" / slug.replace("-", "_") / "records"
+    folder = root / _folder(slug)
     folder.mkdir(exist_ok=True)
     name = f"{verdict.arena_score:.12f}"
     (folder / f"{name}.json").write_bytes(content)
@@ -106,9 +127,9 @@ def table(root: Path) -> str:
             continue
         best, reference, kind = known[0], find(slug).best_reference, find(slug).direction[:3]
         published = "" if reference is None else f"{reference.who} {reference.year} {reference.score:.10g}"
-        folder = f"problems/{slug.replace('-', '_')}/records"
+        proof = f"{_folder(slug)}/{best['arena_score']:.12f}.certificate.py"
         lines.append(
-            f"| {slug} ({kind}) | [{best['arena_score']:.10f}]({folder}/{best['arena_score']:.12f}.certificate.py) "
+            f"| {slug} ({kind}) | [{best['arena_score']:.10f}]({proof}) "
             f"| {minutes(best['found_seconds'])} | `{best['command']}` | {published} |"
         )
     return "\n".join(lines)

@@ -88,6 +88,13 @@ class RunConfig(pydantic.BaseModel):
             raise PydanticCustomError("bool", "Input should be a number or text, not a boolean")
         return value
 
+    @field_validator("start", "program", mode="before")
+    @classmethod
+    def _paths(cls, value: object) -> object:
+        if isinstance(value, list | tuple):
+            return tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in value)
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+
     @field_validator("preset")
     @classmethod
     def _known_preset(cls, name: str) -> str:

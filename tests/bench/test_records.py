@@ -56,8 +56,20 @@ def test_a_run_from_a_construction_is_no_record(finished, root, tmp_path):
     shutil.copytree(finished, copy)
     settings = copy / "config.toml"
     settings.write_text(settings.read_text() + 'start = "best.json"\n')
-    with pytest.raises(InputError, match=r"random numbers, got one that began from best\.json"):
+    with pytest.raises(InputError, match=r"or from a record, got one that began from best\.json"):
         add(copy, "x", root)
+
+
+def test_a_run_may_go_on_from_a_record(finished, root, tmp_path):
+    first = add(finished, "0123abc", root)
+    folder = tmp_path / "further"
+    run(SLUG, budget="6s", seed=4, out=folder, start=first.with_suffix(".json"))
+    facts = tomllib.loads(add(folder, "0123abc", root).read_text())
+    assert facts["start"] == f"the record {first.stem}"
+    assert facts["command"].endswith(f"--seed 4 --start problems/{SLUG.replace('-', '_')}/records/{first.stem}.json")
+    best, before = records_of(SLUG, root)
+    assert Fraction(best["exact_score"]) < Fraction(before["exact_score"])
+    assert before["start"] == "random numbers"
 
 
 @pytest.mark.parametrize("slug", problems())

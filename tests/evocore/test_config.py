@@ -1,6 +1,7 @@
 """Settings: what is accepted, what is refused and with which words, and the way through TOML and back."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,11 @@ def test_an_unknown_key_names_the_near_ones():
 def test_values_out_of_range_say_which(key, value, words):
     with pytest.raises(ConfigError, match=words):
         RunConfig.create({"problem": "p", key: value})
+
+
+def test_paths_may_be_path_objects():
+    config = RunConfig(problem="p", start=Path("a.json"), program=[Path("b.py"), "c.py"])
+    assert (config.start, config.program) == ("a.json", ("b.py", "c.py"))
 
 
 def test_a_missing_problem_and_two_budgets_are_refused():

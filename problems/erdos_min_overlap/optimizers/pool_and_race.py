@@ -28,7 +28,7 @@ HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
 POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 12)] = 6
-ENTRANTS: Annotated[int, Range(2, 16)] = 8
+ENTRANTS: Annotated[int, Range(2, 24)] = 16
 FINE_LEVELS: Annotated[int, Range(1, 4)] = 2
 FINE_RADIUS: Annotated[float, Range(0.002, 0.1, log=True)] = 0.01
 FINE_STAGES: Annotated[int, Range(5, 24)] = 10

@@ -36,7 +36,7 @@ HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
 POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 24)] = 14
-ENTRANTS: Annotated[int, Range(2, 16)] = 8
+ENTRANTS: Annotated[int, Range(2, 24)] = 12
 FINE_LEVELS: Annotated[int, Range(1, 4)] = 3
 FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.02
 FINE_BETA_LOW: Annotated[float, Range(10, 300, log=True)] = 30.0

@@ -262,6 +262,55 @@ def test_refining_climbs_every_level_and_finishes_on_each():
     assert back.value < before + 0.01
 
 
+def test_climbing_takes_the_best_few_to_finer_grids_together():
+    task = problem("first-autocorrelation-inequality")
+    search = optim.Search(task, task.start(20, 1), 1, FAR, lambda x: None, radius=0.01)
+    for _ in range(4):
+        start = np.abs(1 + 0.5 * search.rng.standard_normal(20))
+        search.consider(search.quench(start, optim.ladder(30.0, 1e4, 6), 60, FAR))
+    before, levels = search.best.value, []
+
+    def hop(search, until, factor):
+        assert 3 <= len(search.pool.members) <= 6, "each as it is and quenched"
+        levels.append((factor, {m.n for m in search.pool.members}, search.pool.radius))
+
+    def doubled(search, member, until):
+        return optim.recast(search, member, 2 * member.n, until, optim.ladder(100.0, 1e4, 6), 60)
+
+    optim.climb(search, time.monotonic() + 60.0, doubled, hop, levels=2, entrants=3, radius=1e-4)
+    assert levels == [(2, {40}, 1e-4), (4, {80}, 1e-4)]
+    assert search.best.value < before
+
+
+def test_hops_finish_their_best_fifth():
+    task = problem("erdos-min-overlap")
+    search = optim.Search(task, task.start(20, 1), 1, FAR, lambda x: None)
+    search.consider(search.quench(search.rng.standard_normal(20), optim.ladder(100.0, 1e4, 4), 30, FAR))
+    finished, hopped = [], []
+
+    def finish(_, member, until):
+        finished.append(member)
+        return member
+
+    insert = search.pool.insert
+    search.pool.insert = lambda member: hopped.append(member) or insert(member)
+    settings = {"beta_low": 100.0, "beta_high": 3e3, "beta_end": 1e4, "n_stages": 3, "n_iterations": 20}
+    optim.hops(search, time.monotonic() + 1.0, **settings, finish=finish)
+    assert len(hopped) > 50
+    assert 0.1 * len(hopped) < len(finished) < 0.6 * len(hopped)
+
+
+def test_a_polished_member_goes_to_a_finer_grid_as_it_is_where_a_quench_would_lose():
+    task = problem("erdos-min-overlap")
+    search = optim.Search(task, task.start(30, 1), 1, FAR, lambda x: None)
+    member = search.quench(search.rng.standard_normal(30), optim.ladder(100.0, 1e6, 8), 200, FAR)
+    spoiled = search.quench(search.upsample(member, 60), [3.0, 3.0], 20, FAR)
+    assert spoiled.value > member.value, "the last stage counts alone"
+    kept = optim.recast(search, member, 60, FAR, np.array([3.0, 3.0]), 20)
+    assert kept.n == 60
+    assert kept.value == pytest.approx(member.value, abs=1e-12)
+
+
 def test_pinning_leaves_signed_values_alone():
     for slug, bound in (("erdos-min-overlap", 1e-5), ("first-autocorrelation-inequality", 0.0)):
         task = problem(slug)
