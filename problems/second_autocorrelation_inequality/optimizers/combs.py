@@ -34,7 +34,7 @@ MELT_HIGH: Annotated[float, Range(300, 5000, log=True)] = 1000.0
 MELT_STAGES: Annotated[int, Range(4, 14)] = 7
 MELT_ITERATIONS: Annotated[int, Range(20, 800, log=True)] = 200
 FINE_LEVELS: Annotated[int, Range(1, 5)] = 3
-ENTRANTS: Annotated[int, Range(2, 12)] = 6
+ENTRANTS: Annotated[int, Range(2, 12)] = 10
 FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.02
 BALANCE: Annotated[float, Range(0.5, 6.0, log=True)] = 1.8
 GROW_BETA: Annotated[float, Range(30, 1000, log=True)] = 200.0
