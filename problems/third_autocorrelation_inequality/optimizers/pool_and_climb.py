@@ -1,7 +1,7 @@
-"""Annealed log-sum-exp: pools of short multistarts and long melts, then a race of the best to finer resolution.
+"""Annealed log-sum-exp: pools of short multistarts and long melts, then pools around their best at finer grids.
 
 f may change its sign, so x = f. The early value of a quench ranks its end (rank correlation 0.97 and more after a
-quarter of the stages), so most starts are dropped on the way; melting their best for four times as long finds the
+quarter of the stages), so most starts are dropped on the way; melting their best for many times as long finds the
 basin. A finer grid is worth 1.3e-3 from 400 to 1600 cells and 4e-4 from there on, to those who wait: a quench at 6400
 cells that stops short of thousands of iterations a stage loses half of it.
 """
