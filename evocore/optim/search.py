@@ -98,7 +98,7 @@ class Search:
     def quench(
         self, x: Array, betas: Sequence[float] | Array, n_iterations: int | Sequence[int], until: float
     ) -> Member:
-        """Run L-BFGS through rising betas and return the best point on the way."""
+        """Run L-BFGS through rising betas and return the best point of the last stage."""
         objective = self.objective(len(x))
         found = objective.quench(x, betas, n_iterations, min(until, self.deadline))
         return Member(found.x, found.peak, outline(objective.construction(found.x)))
