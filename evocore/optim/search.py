@@ -105,8 +105,9 @@ class Search:
 
     def affordable(self, x: Array, beta: float, until: float) -> int:
         """Return how many iterations from x on are sure to be done in time, by a trial of a few."""
-        begun, n_trial = time.monotonic(), 8
-        self.objective(len(x)).quench(x, [beta], n_trial, min(until, self.deadline))
+        objective, n_trial = self.objective(len(x)), 8
+        begun = time.monotonic()
+        objective.quench(x, [beta], n_trial, min(until, self.deadline))
         now = time.monotonic()
         return int(max(0.0, min(until, self.deadline) - now) / (_CAUTION * (now - begun) / n_trial))
 
