@@ -1,4 +1,4 @@
-"""The outer loops that optimizer programs put together: multistart, hop, race, refine.
+"""The outer loops that optimizer programs put together: multistart, hop, climb, race, refine.
 
 Each takes the search, the end of its time, and numbers that the program keeps as tunables.
 """
