@@ -2,8 +2,10 @@
 
 Good functions are combs: f*f then takes nearly two values only, which is what the score asks for. The number of
 teeth is frozen once beta passes about a hundred, so combs have to be in the start: a left block whose teeth widen
-until it is solid, and a right block of the same kind. Sixteen numbers describe such a start; the best survive,
-recombine and shift. All this is done with few teeth on a coarse grid, where a start takes milliseconds.
+until it is solid, with further teeth that set in later in the same periods, and a right block of the same kind.
+Twenty-eight numbers describe such a start; the best survive, recombine and shift. A right block that is solid from
+its beginning, and a left one with a single tooth a period, are as good on coarse grids and gain little on finer ones:
+so neither is among the starts, and the starts have thousands of cells.
 """
 
 from typing import Annotated
@@ -14,13 +16,13 @@ from evocore.optim import ALL_MOVES, Range, Search, climb, grow, hops, ladder, p
 
 GOOD_FOR = ("cold", "warm", "long")
 
-N_START: Annotated[int, Range(800, 6400, log=True)] = 1600
+N_START: Annotated[int, Range(800, 12800, log=True)] = 6400
 N_LOW: Annotated[float, Range(0.5, 0.95)] = 0.8
 N_HIGH: Annotated[float, Range(1.05, 2.0)] = 1.25
-CELL_LOW: Annotated[float, Range(10, 25)] = 16.0
-CELL_HIGH: Annotated[float, Range(26, 80)] = 32.0
-POOL_SECONDS: Annotated[float, Range(8, 240, log=True)] = 60.0
-FILL_SHARE: Annotated[float, Range(0.03, 0.9, log=True)] = 0.15
+CELL_LOW: Annotated[float, Range(10, 50)] = 28.0
+CELL_HIGH: Annotated[float, Range(26, 120)] = 72.0
+POOL_SECONDS: Annotated[float, Range(8, 240, log=True)] = 90.0
+FILL_SHARE: Annotated[float, Range(0.03, 0.9, log=True)] = 0.4
 RANDOM_SHARE: Annotated[float, Range(0.1, 0.8)] = 0.35
 STEP: Annotated[float, Range(0.02, 0.4, log=True)] = 0.1
 PARENTS: Annotated[int, Range(4, 40)] = 12
@@ -33,7 +35,7 @@ MELT_LOW: Annotated[float, Range(20, 200, log=True)] = 30.0
 MELT_HIGH: Annotated[float, Range(300, 5000, log=True)] = 1000.0
 MELT_STAGES: Annotated[int, Range(4, 14)] = 7
 MELT_ITERATIONS: Annotated[int, Range(20, 800, log=True)] = 200
-FINE_LEVELS: Annotated[int, Range(1, 5)] = 3
+FINE_LEVELS: Annotated[int, Range(1, 5)] = 2
 ENTRANTS: Annotated[int, Range(2, 12)] = 10
 FINE_RADIUS: Annotated[float, Range(0.005, 0.1, log=True)] = 0.02
 BALANCE: Annotated[float, Range(0.5, 6.0, log=True)] = 1.8
@@ -42,61 +44,82 @@ REHEAT_SPAN: Annotated[float, Range(3, 300, log=True)] = 100.0
 GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
 GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
-N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 200000
+N_MAX: Annotated[int, Range(12800, 500000, log=True)] = 400000
 
-GENES = 16
-
-
-def between(gene, low, high):
-    """Map a gene in [0, 1] to [low, high]."""
-    return low + (high - low) * gene
+OTHER_TEETH_LEFT, OTHER_TEETH_RIGHT = 3, 1
+GENES = 16 + 3 * (OTHER_TEETH_LEFT + OTHER_TEETH_RIGHT)
 
 
-def teeth(length, period, width_scale, width_power, mass_power, edge, solid):
-    """One block: teeth at multiples of the period, widening and growing along the block, solid at the end."""
-    heights = np.zeros(length)
-    first_solid = (1.0 - solid) * length
-    for at in range(0, int(first_solid), max(2, int(period))):
-        along = (at + period) / length
-        width = max(1, min(int(period), round(period * width_scale * along**width_power)))
-        across = (np.arange(width) - (width - 1) / 2) / (width / 2)
-        profile = (1.05 - across**2) ** -edge
-        mass = min(1.0, (1.6 * along) ** mass_power) * period
-        stop = min(length, at + width)
-        heights[at:stop] = (mass * profile / profile.sum())[: stop - at]
-    heights[int(first_solid) :] = 1.0
+class Genes:
+    """Reads numbers in [0, 1] one after the other."""
+
+    def __init__(self, genes):
+        self._left = iter(genes)
+
+    def between(self, low, high):
+        """Map the next one to [low, high]."""
+        return low + (high - low) * next(self._left)
+
+
+def block(genes, length, period, *, width, width_power, mass_power, solid, others):
+    """Heights of one block; the ranges are those of its genes.
+
+    In each period stands a tooth, edge-heavy, that begins with a single cell and grows to one side; so do `others`, but
+    they set in later on, each at a place of its own. The last part of the block is solid.
+    """
+    rate, power = genes.between(*width), genes.between(*width_power)
+    growth, edge = genes.between(*mass_power), genes.between(0.0, 0.8)
+    n_rows, n_cells = -(-length // period), period
+    along = (np.arange(n_rows)[:, None] + 1) * period / length
+    first_solid = int((1.0 - genes.between(*solid)) * length)
+    rows = np.zeros((n_rows, n_cells))
+    for at in range(1 + others):
+        onset, offset, pace = 0.0, 0.0, 1.0
+        if at:
+            onset, offset, pace = genes.between(0.2, 0.5), genes.between(0.1, 0.9), genes.between(0.5, 1.5)
+        since = np.maximum(along - onset, 0.0) / (1.0 - onset)
+        widths = np.clip(np.round(period * rate * pace * since**power), 1, period)
+        cells = (np.arange(n_cells) - int(offset * period)) % period
+        across = np.minimum(1.0, np.abs(2 * cells - (widths - 1)) / widths)
+        rows = np.maximum(rows, np.where((cells < widths) & (since > 0), (1.05 - across**2) ** -edge, 0.0))
+    rows *= np.minimum(1.0, (1.6 * along) ** growth) * period / rows.sum(axis=1, keepdims=True)
+    heights = rows.ravel()[:length]
+    heights[first_solid:] = 1.0
     return heights
 
 
-def comb(genes, n, rng):
-    """Heights of the start that the genes describe."""
-    left = int(n * between(genes[0], 0.5, 0.8))
-    period = between(genes[1], CELL_LOW, CELL_HIGH)
+def comb(numbers, n, rng):
+    """Heights of the start that the genes describe: two blocks, the left one with up to four teeth a period."""
+    genes = Genes(numbers)
+    left, share = int(n * genes.between(0.5, 0.8)), genes.between(0.2, 0.5)
+    right = int(n * genes.between(max(0.7, left / n), 0.95))
+    noise = genes.between(0.0, 1.0)
+    period = genes.between(CELL_LOW, CELL_HIGH)
+    right_period = max(2, int(period * genes.between(0.3, 1.0)))
     f = np.zeros(n)
-    f[:left] = teeth(
+    f[:left] = block(
+        genes,
         left,
-        period,
-        between(genes[2], 0.3, 1.2),
-        between(genes[3], 0.0, 2.0),
-        between(genes[4], 0.0, 1.2),
-        between(genes[5], 0.0, 0.8),
-        between(genes[6], 0.0, 0.15),
+        int(period),
+        width=(0.3, 1.2),
+        width_power=(0.0, 2.0),
+        mass_power=(0.0, 1.2),
+        solid=(0.0, 0.15),
+        others=OTHER_TEETH_LEFT,
     )
-    right = int(n * between(genes[7], max(0.7, left / n), 0.95))
-    f[right:] = teeth(
+    f[right:] = block(
+        genes,
         n - right,
-        max(2.0, period * between(genes[8], 0.3, 1.0)),
-        between(genes[9], 0.2, 1.0),
-        between(genes[10], 0.0, 2.5),
-        between(genes[11], 0.3, 1.5),
-        between(genes[12], 0.0, 0.8),
-        between(genes[13], 0.05, 1.0),
+        right_period,
+        width=(0.2, 1.0),
+        width_power=(0.4, 2.5),
+        mass_power=(0.3, 1.5),
+        solid=(0.05, 0.4),
+        others=OTHER_TEETH_RIGHT,
     )
-    share = between(genes[14], 0.2, 0.5)
-    f[:left] *= (1 - share) / max(f[:left].sum(), 1e-9)
-    f[right:] *= share / max(f[right:].sum(), 1e-9)
-    f *= n
-    f *= np.exp(between(genes[15], 0.0, 1.0) * rng.standard_normal(n))
+    f[:left] *= (1 - share) * n / f[:left].sum()
+    f[right:] *= share * n / f[right:].sum()
+    f *= np.exp(noise * rng.standard_normal(n))
     return f + 1e-3
 
 
