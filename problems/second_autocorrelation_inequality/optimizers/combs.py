@@ -44,7 +44,7 @@ REHEAT_SPAN: Annotated[float, Range(3, 300, log=True)] = 100.0
 GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 120
 GROW_MOST: Annotated[int, Range(200, 4000, log=True)] = 500
-N_MAX: Annotated[int, Range(12800, 500000, log=True)] = 400000
+N_MAX: Annotated[int, Range(12800, 1000000, log=True)] = 800000
 
 OTHER_TEETH_LEFT, OTHER_TEETH_RIGHT = 3, 1
 GENES = 16 + 3 * (OTHER_TEETH_LEFT + OTHER_TEETH_RIGHT)
