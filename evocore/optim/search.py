@@ -119,7 +119,7 @@ class Search:
         return self.pool.insert(member)
 
     def construction(self, member: Member) -> Array:
-        """Return a member's construction; of a comb, in multiples of 2^-40 of its largest value or, if it is long, more.
+        """Return a member's construction; of combs, in multiples of 2^-40 of the largest value (long ones: of more).
 
         With the digits that rounding leaves, the exact score of a long comb is still a rational that can be written
         down. It is changed in the 13th digit; with 800,000 values in the 9th.
