@@ -98,9 +98,9 @@ class Search:
     def quench(
         self, x: Array, betas: Sequence[float] | Array, n_iterations: int | Sequence[int], until: float
     ) -> Member:
-        """Run L-BFGS through rising betas and return the best point of the last stage."""
+        """Run L-BFGS through rising betas and return the best point of the last stage, in time to hand it in."""
         objective = self.objective(len(x))
-        found = objective.quench(x, betas, n_iterations, min(until, self.deadline))
+        found = objective.quench(x, betas, n_iterations, min(until, self.deadline - _CLOSING * len(x)))
         return Member(found.x, found.peak, outline(objective.construction(found.x)))
 
     def affordable(self, x: Array, beta: float, until: float) -> int:
@@ -164,6 +164,9 @@ class Search:
 
 # Bits of one value, and of all: see RATIONAL_SIZE of the second autocorrelation inequality.
 _DIGITS, _ALL_DIGITS = 40, 2e7
+
+# Seconds a value for what comes after a quench: outline, projection, score and hand-in.
+_CLOSING = 1e-6
 
 # What others do on the machine makes a quench slower than its trial.
 _CAUTION = 1.2

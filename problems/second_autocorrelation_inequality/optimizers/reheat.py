@@ -26,7 +26,7 @@ GROW_BETA: Annotated[float, Range(30, 1000, log=True)] = 300.0
 GROW_STAGES: Annotated[int, Range(4, 20)] = 10
 GROW_LEAST: Annotated[int, Range(30, 300, log=True)] = 100
 GROW_MOST: Annotated[int, Range(200, 8000, log=True)] = 1500
-N_MAX: Annotated[int, Range(12800, 240000, log=True)] = 200000
+N_MAX: Annotated[int, Range(12800, 1000000, log=True)] = 800000
 
 
 def fresh(search: Search, until: float) -> None:

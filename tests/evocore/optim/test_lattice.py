@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evocore import optim
+from evocore.kernels.smoothmax import Quenched
 from evocore.problems import problem
 
 SECOND = "second-autocorrelation-inequality"
@@ -107,6 +108,32 @@ def test_constructions_of_combs_have_few_digits():
     assert all((Fraction(value) / quantum).denominator == 1 for value in f)
     assert exact.extras["kind"] == "rational"
     assert float(exact.value) == pytest.approx(-member.value, rel=1e-11)
+
+
+def test_very_long_combs_have_fewer_digits_so_that_their_exact_score_stays_a_rational():
+    n = 640_000
+    start = np.repeat(np.random.default_rng(1).random(1000), n // 1000)
+    search = optim.Search(problem(SECOND), start, 0, time.monotonic() + 60, lambda construction: None)
+    f = search.construction(search.start)
+    exact = problem(SECOND).exact(f)
+    assert exact.extras["kind"] == "rational"
+    assert float(exact.value) == pytest.approx(-search.start.value, rel=1e-7)
+
+
+def test_quenches_leave_time_to_hand_in(monkeypatch):
+    n, seen = 100_000, []
+    deadline = time.monotonic() + 60
+    search = optim.Search(problem(SECOND), np.random.default_rng(1).random(n), 0, deadline, lambda construction: None)
+
+    def quench(x, betas, n_iterations, until):
+        seen.append(until)
+        return Quenched(x, -0.5, 0)
+
+    monkeypatch.setattr(search.objective(n), "quench", quench)
+    search.quench(search.start.x, [100.0], 1, deadline + 1)
+    search.quench(search.start.x, [100.0], 1, deadline - 10)
+    assert seen[0] <= deadline - 0.1
+    assert seen[1] == deadline - 10
 
 
 def test_hops_may_be_reheats_alone_and_swells_keep_the_gaps():
