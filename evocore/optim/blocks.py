@@ -160,8 +160,8 @@ def pools(
 ) -> None:
     """Search several pools one after the other, each from nothing, then go on with the best of all.
 
-    A pool stands still after a while (of overlaps after half a minute, of signed functions after two); from then on
-    several and a merge find more than one. Given time for one only, that one is the result.
+    A pool stands still after a while (of overlaps after ten seconds, of signed functions after two minutes); from then
+    on several and a merge find more than one. Given time for one only, that one is the result.
 
     Parameters
     ----------

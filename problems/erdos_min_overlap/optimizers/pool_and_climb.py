@@ -26,7 +26,7 @@ N_STAGES: Annotated[int, Range(4, 16)] = 8
 N_ITERATIONS: Annotated[int, Range(20, 200, log=True)] = 60
 HOP_BETA_LOW: Annotated[float, Range(100, 2000, log=True)] = 300.0
 HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
-POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
+POOL_SECONDS: Annotated[float, Range(3, 120, log=True)] = 9.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 12)] = 6
 ENTRANTS: Annotated[int, Range(2, 24)] = 16

@@ -35,7 +35,7 @@ N_STAGES: Annotated[int, Range(5, 20)] = 10
 N_ITERATIONS: Annotated[int, Range(30, 500, log=True)] = 160
 HOP_BETA_LOW: Annotated[float, Range(20, 300, log=True)] = 50.0
 HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
-POOL_SECONDS: Annotated[float, Range(5, 120, log=True)] = 25.0
+POOL_SECONDS: Annotated[float, Range(3, 120, log=True)] = 10.0
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 24)] = 14
 ENTRANTS: Annotated[int, Range(2, 24)] = 12
