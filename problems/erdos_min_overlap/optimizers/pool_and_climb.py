@@ -3,14 +3,28 @@
 h is free (not symmetric): inside |u| < 0.2 asymmetry costs no constraint and is worth 1e-5. The time goes to the
 basin: members of the pool are disturbed and quenched hundreds of times a second; then many of them climb together, for
 what refinement gains differs by more than the basins do. From there on results are polished by Newton steps: at two
-hundred cells that takes a fifth of a second, and changes the order of the pool.
+hundred cells that takes a fifth of a second, and changes the order of the pool. Where all this ends is luck, which is
+settled after a minute or two: so a long search is several such expeditions.
 """
 
 from typing import Annotated
 
 import numpy as np
 
-from evocore.optim import Range, Search, climb, hops, ladder, multistart, polish, pools, recast, refine, run_stages
+from evocore.optim import (
+    Pool,
+    Range,
+    Search,
+    climb,
+    hops,
+    ladder,
+    multistart,
+    polish,
+    pools,
+    recast,
+    refine,
+    run_stages,
+)
 
 GOOD_FOR = ("cold", "warm", "long")
 
@@ -27,9 +41,12 @@ N_ITERATIONS: Annotated[int, Range(20, 200, log=True)] = 60
 HOP_BETA_LOW: Annotated[float, Range(100, 2000, log=True)] = 300.0
 HOP_BETA_HIGH: Annotated[float, Range(3e3, 3e5, log=True)] = 3e4
 POOL_SECONDS: Annotated[float, Range(3, 120, log=True)] = 9.0
+EXPEDITION_SECONDS: Annotated[float, Range(20, 600, log=True)] = 130.0
+BASIN_SHARE: Annotated[float, Range(0.1, 0.9)] = 0.5
+RADIUS: Annotated[float, Range(0.01, 0.1, log=True)] = 0.03
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 12)] = 6
-ENTRANTS: Annotated[int, Range(2, 24)] = 16
+ENTRANTS: Annotated[int, Range(2, 24)] = 12
 FINE_LEVELS: Annotated[int, Range(1, 4)] = 2
 FINE_RADIUS: Annotated[float, Range(0.002, 0.1, log=True)] = 0.01
 FINE_STAGES: Annotated[int, Range(5, 24)] = 10
@@ -79,17 +96,6 @@ def hop(search: Search, until: float) -> None:
     )
 
 
-def basins(search: Search, until: float) -> None:
-    """From random numbers to a pool of distinct basins; from a good start to hops around it on a coarse grid."""
-    if not search.is_warm:
-        pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
-        return
-    if search.start.n > N_HIGH:
-        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
-        recast(search, search.start, N_HIGH, until, ladder(DOUBLE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
-    hop(search, until)
-
-
 def polished(search: Search, member, until: float):
     return polish(
         search,
@@ -129,8 +135,33 @@ def doubled(search: Search, member, until: float):
     )
 
 
+def expedition(search: Search, until: float) -> None:
+    """From random numbers to a pool of distinct basins, and with the best of them to finer grids."""
+    search.pool = Pool(search.pool.size, RADIUS)
+    now = search.clock()
+    pools(search, now + BASIN_SHARE * (until - now), fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
+    climb_finer(search, until)
+
+
 def climb_finer(search: Search, until: float) -> None:
     climb(search, until, doubled, hop_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
+
+
+def hop_finest(search: Search, until: float) -> None:
+    hop_finer(search, until, 2**FINE_LEVELS)
+
+
+def explore(search: Search, until: float) -> None:
+    """Several expeditions, then hops among what they found; from a good start hops around it on a coarse grid."""
+    if not search.is_warm:
+        pools(search, until, expedition, hop_finest, seconds=EXPEDITION_SECONDS, fill_share=0.9)
+        return
+    if search.start.n > N_HIGH:
+        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
+        recast(search, search.start, N_HIGH, until, ladder(DOUBLE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
+    now = search.clock()
+    hop(search, now + BASIN_SHARE * (until - now))
+    climb_finer(search, until)
 
 
 def refine_best(search: Search, until: float) -> None:
@@ -150,12 +181,11 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (basins, 0.4),
-    (climb_finer, 0.3),
-    (refine_best, 0.3),
+    (explore, 0.8),
+    (refine_best, 0.2),
 ]
 
 
 def optimize(problem, start, seed, deadline, offer):
     """Improve `start` until the deadline."""
-    return run_stages(STAGES, Search(problem, start, seed, deadline, offer))
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, radius=RADIUS))

@@ -3,7 +3,8 @@
 f = x^2 keeps f positive. Random starts are cheap and mostly bad; hops among a pool of distinct members find the
 basin. Many iterations pay: twenty stages of 400 end as low as Newton's steps do, for a fifth of the time. All good
 functions look alike from afar; what makes the difference is found by pools at four hundred to sixteen hundred cells,
-whose members may be near each other and have different lengths.
+whose members may be near each other and have different lengths. Where they end is luck: so a long search is several
+such expeditions.
 """
 
 from typing import Annotated
@@ -11,6 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from evocore.optim import (
+    Pool,
     Range,
     Search,
     climb,
@@ -36,6 +38,9 @@ N_ITERATIONS: Annotated[int, Range(30, 500, log=True)] = 160
 HOP_BETA_LOW: Annotated[float, Range(20, 300, log=True)] = 50.0
 HOP_BETA_HIGH: Annotated[float, Range(400, 2e4, log=True)] = 3000.0
 POOL_SECONDS: Annotated[float, Range(3, 120, log=True)] = 10.0
+EXPEDITION_SECONDS: Annotated[float, Range(20, 600, log=True)] = 140.0
+BASIN_SHARE: Annotated[float, Range(0.1, 0.9)] = 0.45
+RADIUS: Annotated[float, Range(0.02, 0.2, log=True)] = 0.1
 FRESH_SHARE: Annotated[float, Range(0.05, 0.6)] = 0.25
 HOP_STAGES: Annotated[int, Range(3, 24)] = 14
 ENTRANTS: Annotated[int, Range(2, 24)] = 12
@@ -91,23 +96,37 @@ def hop_finer(search: Search, until: float, factor: int) -> None:
     )
 
 
-def basins(search: Search, until: float) -> None:
-    """From random numbers to a pool of distinct basins; from a good start to hops around it on a coarse grid."""
-    if not search.is_warm:
-        pools(search, until, fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
-        return
-    if search.start.n > N_HIGH:
-        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
-        recast(search, search.start, N_HIGH, until, ladder(REFINE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
-    hop(search, until)
-
-
 def doubled(search: Search, member, until: float):
     return recast(search, member, 2 * member.n, until, ladder(REFINE_BETA, REFINE_END, FINE_STAGES), REFINE_ITERATIONS)
 
 
+def expedition(search: Search, until: float) -> None:
+    """From random numbers to a pool of distinct basins, and with the best of them to finer grids."""
+    search.pool = Pool(search.pool.size, RADIUS)
+    now = search.clock()
+    pools(search, now + BASIN_SHARE * (until - now), fresh, hop, seconds=POOL_SECONDS, fill_share=FRESH_SHARE)
+    climb_finer(search, until)
+
+
 def climb_finer(search: Search, until: float) -> None:
     climb(search, until, doubled, hop_finer, levels=FINE_LEVELS, entrants=ENTRANTS, radius=FINE_RADIUS)
+
+
+def hop_finest(search: Search, until: float) -> None:
+    hop_finer(search, until, 2**FINE_LEVELS)
+
+
+def explore(search: Search, until: float) -> None:
+    """Several expeditions, then hops among what they found; from a good start hops around it on a coarse grid."""
+    if not search.is_warm:
+        pools(search, until, expedition, hop_finest, seconds=EXPEDITION_SECONDS, fill_share=0.9)
+        return
+    if search.start.n > N_HIGH:
+        search.pool.members.clear()  # the fine start would keep all coarser ones near it out
+        recast(search, search.start, N_HIGH, until, ladder(REFINE_BETA, BETA_END, N_STAGES), N_ITERATIONS)
+    now = search.clock()
+    hop(search, now + BASIN_SHARE * (until - now))
+    climb_finer(search, until)
 
 
 def refine_best(search: Search, until: float) -> None:
@@ -126,12 +145,11 @@ def refine_best(search: Search, until: float) -> None:
 
 
 STAGES = [
-    (basins, 0.3),
-    (climb_finer, 0.4),
-    (refine_best, 0.3),
+    (explore, 0.75),
+    (refine_best, 0.25),
 ]
 
 
 def optimize(problem, start, seed, deadline, offer):
     """Improve `start` until the deadline."""
-    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, radius=0.1))
+    return run_stages(STAGES, Search(problem, start, seed, deadline, offer, radius=RADIUS))
