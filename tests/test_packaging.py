@@ -40,10 +40,10 @@ def expected_files(root):
     names = set()
     for folder, package in FOLDERS.items():
         for path in (root / folder).rglob("*"):
-            name = f"{package}/{path.relative_to(root / folder)}"
-            is_data = path.parent.name == "starts" and not path.name.startswith(".")
             if path.parent.name == "records":
                 continue
+            name = f"{package}/{path.relative_to(root / folder)}"
+            is_data = path.parent.name == "starts" and not path.name.startswith(".")
             if path.suffix in (".py", ".pyi") or path.name == "py.typed" or is_data:
                 names.add(name)
             elif path.suffix == ".pyx":

@@ -100,16 +100,20 @@ class Search:
     ) -> Member:
         """Run L-BFGS through rising betas and return the best point of the last stage, in time to hand it in."""
         objective = self.objective(len(x))
-        found = objective.quench(x, betas, n_iterations, min(until, self.deadline - _CLOSING * len(x)))
+        found = objective.quench(x, betas, n_iterations, self._end(len(x), until))
         return Member(found.x, found.peak, outline(objective.construction(found.x)))
 
     def affordable(self, x: Array, beta: float, until: float) -> int:
         """Return how many iterations from x on are sure to be done in time, by a trial of a few."""
-        objective, n_trial = self.objective(len(x)), 8
+        objective, end, n_trial = self.objective(len(x)), self._end(len(x), until), 8
         begun = time.monotonic()
-        objective.quench(x, [beta], n_trial, min(until, self.deadline))
+        objective.quench(x, [beta], n_trial, end)
         now = time.monotonic()
-        return int(max(0.0, min(until, self.deadline) - now) / (_CAUTION * (now - begun) / n_trial))
+        return int(max(0.0, end - now) / (_CAUTION * (now - begun) / n_trial))
+
+    def _end(self, n: int, until: float) -> float:
+        """When a quench of n values has to end, so that what it found is handed in before the deadline."""
+        return min(until, self.deadline - _CLOSING * n)
 
     def consider(self, member: Member) -> bool:
         """Show a member to the pool and, when it is the best so far, hand it in; says whether the pool took it."""
@@ -119,10 +123,11 @@ class Search:
         return self.pool.insert(member)
 
     def construction(self, member: Member) -> Array:
-        """Return a member's construction; of combs, in multiples of 2^-40 of the largest value (long ones: of more).
+        """Return a member's construction; of combs, in multiples of 2^-40 of the largest value.
 
-        With the digits that rounding leaves, the exact score of a long comb is still a rational that can be written
-        down. It is changed in the 13th digit; with 800,000 values in the 9th.
+        With the digits that rounding leaves, the exact score of a comb is a rational that can be written down. Over
+        500,000 values keep fewer digits for that: 800,000 become multiples of 2^-25, and the score changes in the 9th
+        digit instead of the 13th.
         """
         found = self.objective(member.n).construction(member.x)
         if self.kind != "spread":
