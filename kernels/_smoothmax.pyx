@@ -27,8 +27,8 @@ cdef extern from "smoothmax.h":
         sm_state *st, const double *x, double beta, const double *v, long count, double *out) nogil
     int sm_hessian_avx2(
         sm_state *st, const double *x, double beta, const double *v, long count, double *out) nogil
-    long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
-    long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) nogil
+    long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline) nogil
+    long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline) nogil
 
     double sm_log_sum_exp_base(const double *c, long n, double beta, double *p) nogil
     double sm_log_sum_exp_avx2(const double *c, long n, double beta, double *p) nogil
@@ -135,12 +135,12 @@ cdef class State:
     def lags(self, double[::1] out):
         memcpy(&out[0], self.st.c, self.st.n_lags * sizeof(double))
 
-    def stage(self, double[::1] x, double beta, long n_iterations, double deadline):
+    def stage(self, double[::1] x, double beta, long n_iterations, long mirrored, double deadline):
         cdef long done
         with nogil:
             if self.fast:
-                done = sm_stage_avx2(&self.st, &x[0], beta, n_iterations, deadline)
+                done = sm_stage_avx2(&self.st, &x[0], beta, n_iterations, mirrored, deadline)
             else:
-                done = sm_stage_base(&self.st, &x[0], beta, n_iterations, deadline)
+                done = sm_stage_base(&self.st, &x[0], beta, n_iterations, mirrored, deadline)
         self.require_sound()
         return done

@@ -58,8 +58,9 @@ int sm_hessian_base(sm_state *st, const double *x, double beta, const double *v,
 int sm_hessian_avx2(sm_state *st, const double *x, double beta, const double *v, long count, double *out);
 
 /* One stage: at most n_iterations of L-BFGS at a fixed beta, in place. Stops early at the deadline (CLOCK_MONOTONIC
-   seconds) or when nothing moves. The best point by true objective is kept in st->best_x. Returns iterations done. */
-long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, double deadline);
-long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline);
+   seconds) or when nothing moves. The best point by true objective is kept in st->best_x. Returns iterations done.
+   The last `mirrored` values (at most n/2) are set to the mirror image of the first ones, and stay that. */
+long sm_stage_base(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline);
+long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline);
 
 #endif

@@ -243,6 +243,8 @@ class SmoothedMaximum:
         betas: Sequence[float] | Array,
         n_iterations: int | Sequence[int],
         deadline: float = math.inf,
+        *,
+        mirrored: int = 0,
     ) -> Quenched:
         """Run one stage of L-BFGS for each beta, each from where the last one ended.
 
@@ -256,6 +258,9 @@ class SmoothedMaximum:
             At most so many iterations a stage: one number for all of them, or one for each.
         deadline : float
             On `time.monotonic`; the quench ends at the first iteration after it.
+        mirrored : int
+            So many parameters at the end, 0 to n/2, are set to the mirror image of those at the beginning, and stay
+            that: where a good construction is symmetric in parts, the search has fewer unknowns.
 
         Returns
         -------
@@ -264,11 +269,11 @@ class SmoothedMaximum:
             count: a start that is better than where the quench leads would come back as it was.
         """
         current, stages = self._parameters(x).copy(), _stages(betas, n_iterations)
-        deadline = as_number(deadline, "deadline")
+        deadline, mirrored = as_number(deadline, "deadline"), as_count(mirrored, "mirrored", 0, self.n // 2)
         state, total = self._state, 0
         for beta, count in stages:
             state.reset_best()
-            total += state.stage(current, beta, count, deadline)
+            total += state.stage(current, beta, count, mirrored, deadline)
         if not stages or math.isinf(state.best):
             return Quenched(current, math.inf, total)
         state.best_parameters(current)

@@ -22,7 +22,7 @@ int sm_holds_avx2(sm_state *st) { return sm_holds_base(st); }
 int sm_hessian_avx2(sm_state *st, const double *x, double beta, const double *v, long count, double *out) {
     return sm_hessian_base(st, x, beta, v, count, out);
 }
-long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, double deadline) {
-    return sm_stage_base(st, x, beta, n_iterations, deadline);
+long sm_stage_avx2(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline) {
+    return sm_stage_base(st, x, beta, n_iterations, mirrored, deadline);
 }
 #endif

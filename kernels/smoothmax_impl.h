@@ -53,8 +53,9 @@ static void logistic(const double *x, double shift, double *h, long n, double su
 }
 
 /* h = logistic(x + shift) with sum n/2, from the shift that *shift holds. Halley's iteration, kept inside a bracket:
-   with w = h (1 - h), the sum has the derivatives sum w and sum w (1 - 2h). */
-static void overlap_construction(const double *x, double *h, long n, double *shift) {
+   with w = h (1 - h), the sum has the derivatives sum w and sum w (1 - 2h). Says whether there is such a shift: not
+   where logits are thousands apart. */
+static int overlap_construction(const double *x, double *h, long n, double *shift) {
     double target = 0.5 * (double)n, lo = -1e3, hi = 1e3, at = *shift, sums[3];
     for (int it = 0; it < 60; it++) {
         logistic(x, at, h, n, sums);
@@ -68,6 +69,7 @@ static void overlap_construction(const double *x, double *h, long n, double *shi
         at = next;
     }
     *shift = at;
+    return fabs(sums[0] - target) <= 1e-9 * target;
 }
 
 /* ---- weights of the smoothed maximum ----------------------------------------------------------------------- */
@@ -259,7 +261,11 @@ static double evaluate_overlap(sm_state *st, const double *x, double beta, doubl
     const fft_plan *plan = st->plan;
     const long n = st->n;
     double *h = st->f, *c = st->c + n - 1, *p = st->p + n - 1, scale = 2.0 / (double)n;
-    overlap_construction(x, h, n, &st->shift);
+    if (!overlap_construction(x, h, n, &st->shift)) {
+        h[0] = NAN; /* there is no construction, and nothing for sm_holds to check */
+        *peak = INFINITY;
+        return INFINITY;
+    }
     fft_forward(plan, h, n, st->fr, st->fi);
     /* autocorrelation, shifts 0 .. n-1 */
     fft_backward(plan, FFT_POWER, st->fr, st->fi, NULL, NULL, st->qr, st->qi, st->gf, n);
@@ -487,6 +493,8 @@ static void lbfgs_direction(sm_state *st, long n_pairs, long newest) {
     }
 }
 
+#define LONGEST_LOGIT_STEP 10.0
+
 static void keep_best(sm_state *st, const double *x, double peak) {
     if (peak < st->best) {
         st->best = peak;
@@ -494,9 +502,15 @@ static void keep_best(sm_state *st, const double *x, double peak) {
     }
 }
 
-long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, double deadline) {
+/* Gradient along changes that keep the first and the last `mirrored` values mirror images of each other. */
+static void mirror_gradient(double *gradient, long n, long mirrored) {
+    for (long i = 0; i < mirrored; i++) gradient[i] = gradient[n - 1 - i] = 0.5 * (gradient[i] + gradient[n - 1 - i]);
+}
+
+long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, long mirrored, double deadline) {
     long n = st->n, n_pairs = 0, newest = -1, done = 0, idle = 0;
     double peak, trial_peak;
+    for (long i = 0; i < mirrored; i++) x[n - 1 - i] = x[i];
     if (st->kind == SM_SPREAD) { /* the level that beta refers to */
         double total = sqrt((double)st->n_lags);
         if (!(scale_to_sum(st, x, total) > 1e-300)) return 0;
@@ -505,6 +519,7 @@ long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, doub
     }
     double value = ISA(sm_evaluate)(st, x, beta, st->grad, &peak);
     if (!isfinite(value)) return 0;
+    mirror_gradient(st->grad, n, mirrored);
     keep_best(st, x, peak);
     for (; done < n_iterations; done++) {
         if (now() > deadline) break;
@@ -522,6 +537,10 @@ long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, doub
             double gg = sqrt(array_dot(st->dir, st->dir, n)), xx = sqrt(array_dot(x, x, n));
             step = 0.01 * (xx > 1e-8 ? xx : 1.0) / gg;
         }
+        if (st->kind == SM_OVERLAP) { /* a logit that runs away does not come back: its value has no slope */
+            double longest = step * fmax(array_max(st->dir, n), -array_min(st->dir, n));
+            if (longest > LONGEST_LOGIT_STEP) step *= LONGEST_LOGIT_STEP / longest;
+        }
         double trial = INFINITY;
         int tries = 0;
         for (; tries < 25; tries++) {
@@ -537,6 +556,7 @@ long ISA(sm_stage)(sm_state *st, double *x, double beta, long n_iterations, doub
             newest = -1;
             continue;
         }
+        mirror_gradient(st->gt, n, mirrored);
         long slot = (newest + 1) % st->memory;
         double *s = st->s + slot * n, *y = st->y + slot * n;
         for (long i = 0; i < n; i++) {

@@ -40,6 +40,8 @@ class Search:
         Takes a construction; hands it in.
     pool_size, radius : int, float
         See `evocore.optim.Pool`.
+    mirrored : float
+        Quenches keep this part of the values at either end, 0 to 0.5, mirror images of each other.
 
     Attributes
     ----------
@@ -65,12 +67,14 @@ class Search:
         *,
         pool_size: int = 24,
         radius: float = 0.03,
+        mirrored: float = 0.0,
     ) -> None:
         self.problem = problem
         self.kind = KINDS[problem.slug]
         self.rng = np.random.default_rng(seed)
         self.deadline = deadline - 0.01
         self.pool = Pool(pool_size, radius)
+        self._mirrored = mirrored
         self.best: Member | None = None
         self._ratchet = Ratchet(problem, offer)
         self._objectives: dict[int, SmoothedMaximum] = {}
@@ -100,7 +104,8 @@ class Search:
     ) -> Member:
         """Run L-BFGS through rising betas and return the best point of the last stage, in time to hand it in."""
         objective = self.objective(len(x))
-        found = objective.quench(x, betas, n_iterations, self._end(len(x), until))
+        mirrored, end = int(self._mirrored * len(x)), self._end(len(x), until)
+        found = objective.quench(x, betas, n_iterations, end, mirrored=mirrored)
         return Member(found.x, found.peak, outline(objective.construction(found.x)))
 
     def affordable(self, x: Array, beta: float, until: float) -> int:

@@ -145,6 +145,40 @@ def test_quench_returns_the_best_point_of_its_last_stage(kind):
     assert again.peak > found.peak, "a good start comes back as it was"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "mirrored"), [(2, 1), (9, 4), (41, 13), (100, 50)])
+def test_mirrored_values_stay_mirror_images(kind, n, mirrored):
+    x = np.random.default_rng(n).uniform(0.5, 1.5, n)
+    before, ends = x.copy(), []
+    for fast in {False, _smoothmax.HAS_AVX2}:
+        objective = SmoothedMaximum(kind, n, use_avx2=fast)
+        found = objective.quench(x, [5.0, 50.0], 30, mirrored=mirrored)
+        ends.append(found.x.tobytes())
+        assert np.array_equal(x, before)
+        assert np.array_equal(found.x[:mirrored], found.x[::-1][:mirrored])
+        folded = x.copy()
+        folded[n - mirrored :] = x[:mirrored][::-1]
+        assert found.peak < objective.evaluate(folded, 50.0)[1] or n == 2
+        assert found.peak == pytest.approx(objective.evaluate(found.x, 50.0)[1], rel=1e-12)
+    assert len(set(ends)) == 1
+
+
+@pytest.mark.parametrize("seed", [1868, 2820])  # one of a thousand did, up to 300
+def test_logits_do_not_run_away(seed):
+    n, rng = 122, np.random.default_rng(seed)
+    x = rng.standard_normal(n) * rng.uniform(0.3, 1.6)
+    x[np.abs((np.arange(n) + 0.5) / n * 2 - 1) > rng.uniform(0.7, 0.82)] -= 4
+    found = SmoothedMaximum("overlap", n).quench(x, [100.0], 60, mirrored=42)
+    assert np.abs(found.x).max() < 40
+    assert found.peak < 0.39
+
+
+def test_overlaps_without_a_shift_to_the_right_sum_are_worth_nothing():
+    objective = SmoothedMaximum("overlap", 5)
+    assert math.isinf(objective.evaluate([1e5, 1e5, -1e5, -1e5, -1e5], 10.0)[1])
+    assert math.isinf(objective.quench([1e5, 1e5, -1e5, -1e5, -1e5], [10.0], 5).peak)
+
+
 def test_quench_reaches_a_known_level():
     """Erdos at 50 cells: every reasonable local optimum is below 0.3825 and none below the proven bound 0.379005."""
     rng = np.random.default_rng(0)

@@ -111,6 +111,16 @@ def test_a_search_hands_in_feasible_and_ever_better_constructions(slug):
     assert warm.best.value == pytest.approx(search.best.value, rel=1e-9)
 
 
+def test_a_mirrored_search_quenches_to_mirrored_ends_alone():
+    task = problem("erdos-min-overlap")
+    search = optim.Search(task, task.start(41, 1), 1, FAR, lambda x: None, mirrored=0.35)
+    x = search.rng.standard_normal(41)
+    found = search.quench(x, optim.ladder(30, 1e4, 5), 30, FAR + time.monotonic()).x
+    assert np.array_equal(found[:14], found[::-1][:14])
+    assert (found[14:20] != found[::-1][14:20]).all()
+    assert search.member(x).value > search.member(found).value, "members are what they are"
+
+
 @pytest.mark.parametrize("slug", sorted(optim.KINDS))
 def test_refining_to_a_multiple_keeps_the_score(slug):
     task = problem(slug)

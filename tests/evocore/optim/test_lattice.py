@@ -125,7 +125,7 @@ def test_quenches_leave_time_to_hand_in(monkeypatch):
     deadline = time.monotonic() + 60
     search = optim.Search(problem(SECOND), np.random.default_rng(1).random(n), 0, deadline, lambda construction: None)
 
-    def quench(x, betas, n_iterations, until):
+    def quench(x, betas, n_iterations, until, *, mirrored):
         seen.append(until)
         return Quenched(x, -0.5, 0)
 
