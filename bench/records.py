@@ -2,8 +2,8 @@
 
 `add` takes the best construction of a run from random numbers into `problems/<problem>/records/` if it beats, exactly,
 what lies there: the construction as the arena takes it, its certificate, and where it came from. A run may go on from
-a record that lies there, for that one came from random numbers as well. `table` writes the README's table of them. No
-number is typed by hand.
+a record that lies there, for that one came from random numbers as well; a run from random numbers has to beat only
+those of its kind. `table` writes the README's table of them. No number is typed by hand.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ def add(run: Path, commit: str, root: Path) -> Path:
     exact = verdict.exact_score
     if not verdict.valid or not isinstance(exact, Fraction):
         raise InputError(f"expected a valid construction with a rational score, got {run / summary.best.file}")
-    if known and not problem.better(exact, Fraction(known[0]["exact_score"])):
-        raise InputError(f"expected a score better than {known[0]['arena_score']}, got {verdict.arena_score}")
+    rivals = [one for one in known if config.get("start") or one["start"] == start]
+    if rivals and not problem.better(exact, Fraction(rivals[0]["exact_score"])):
+        raise InputError(f"expected a score better than {rivals[0]['arena_score']}, got {verdict.arena_score}")
     first = next(event for event in read_ledger(run / "ledger.jsonl") if event.kind == "run")
     budget = format_duration(summary.budget_seconds)
     options += "".join(f" --program {Path(name).name}" for name in config["program"])
