@@ -124,7 +124,7 @@ class SmoothedMaximum:
     Notes
     -----
     Not to be used from two threads at once. Memory is about ``(2 * memory + 30) * n`` values.
-    L-BFGS: J. Nocedal, Math. Comp. 35 (1980) 773.
+    L-BFGS: J. Nocedal, Math. Comp. 35 (1980) 773. Logits move by at most 10 a step: one that runs away stays there.
     """
 
     def __init__(self, kind: str, n: int, *, memory: int = 10, use_avx2: bool = _smoothmax.HAS_AVX2) -> None:
@@ -162,7 +162,8 @@ class SmoothedMaximum:
         Returns
         -------
         tuple
-            Smoothed value, true objective, (n,) gradient of the smoothed value.
+            Smoothed value, true objective, (n,) gradient of the smoothed value. Both values are infinite, and the
+            gradient means nothing, where x has no construction: a sum of 0, or logits thousands apart.
         """
         values, beta, gradient = self._parameters(x), _temperature(beta), np.empty(self.n)
         if self.kind == "spread":
